@@ -84,6 +84,7 @@ std::string numbers_of(lock_state const& now) {
 /// "reader web-3 pid 812"; for a permit its id.
 std::string words_of(hold_info const& hold) {
   if (hold.side == hold_side::permit) return "permit " + hold.process.owner;
+  if (hold.side == hold_side::upgrade) return "upgrade lease " + hold.process.to_string();
   return (hold.side == hold_side::write ? "writer " : "reader ") + hold.process.to_string();
 }
 

@@ -57,6 +57,7 @@ bool keep_out(std::vector<probe::owned_hold> const& holds, run_side const side) 
   return std::ranges::any_of(holds, [&](probe::owned_hold const& hold) {
     switch (hold.side) {
       case hold_side::read:
+      case hold_side::upgrade:
         return side != run_side::shared;
       case hold_side::permit:
         return ++permits_held >= hold.permits;  // of more permits another one may come free

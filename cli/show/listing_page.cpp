@@ -52,12 +52,30 @@ std::string_view doing(hold_side side) {
       return "reads";
     case hold_side::write:
       return "writes";
+    case hold_side::upgrade:
+      return "upgrade";
     case hold_side::permit:
       return "permit";
     case hold_side::exclusive:
       break;
   }
   return "holds";
+}
+
+/// What a waiter waits for, if that isn't the whole lock.
+std::string_view wish_of(hold_side side) {
+  switch (side) {
+    case hold_side::read:
+      return ", to read";
+    case hold_side::upgrade:
+      return ", for the upgrade lease";
+    case hold_side::write:
+      return ", to upgrade its lease";
+    case hold_side::permit:
+    case hold_side::exclusive:
+      break;
+  }
+  return {};
 }
 
 void add_more(std::int64_t more, lines& to) {
@@ -83,8 +101,7 @@ void add_queue(lock_state const& state, lines& to) {
   for (auto const& waiter : state.queue) {
     to.push_back(waiter.waited || state.wire == wire::plain
                      ? fmt::format("  {:>3}. waits {:<8} {}{}", ++place, cell(waiter.waited),
-                                   one_line(waiter.process.to_string()),
-                                   waiter.side == hold_side::read ? ", to read" : "")
+                                   one_line(waiter.process.to_string()), wish_of(waiter.side))
                      : fmt::format("  {:>3}. {:<14} {}", ++place,
                                    waiter.credit_left ? "dead in " + cell(waiter.credit_left) : "for ever",
                                    one_line(waiter.process.to_string())));

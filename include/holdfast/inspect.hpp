@@ -34,7 +34,13 @@ enum class lock_kind : std::uint8_t {
 [[nodiscard]] std::string_view to_string(lock_kind) noexcept;
 
 /// In which role somebody holds a name.
-enum class hold_side : std::uint8_t { exclusive, write, read, permit };
+enum class hold_side : std::uint8_t {
+  exclusive,
+  write,
+  read,
+  permit,
+  upgrade,  ///< reads with the upgrade lease of a shared_mutex
+};
 [[nodiscard]] std::string_view to_string(hold_side) noexcept;
 
 /// One holder of a name.
@@ -52,7 +58,8 @@ struct hold_info {
 /// it is a thread.
 struct waiter_info {
   process_info process{};
-  hold_side side = hold_side::exclusive;              ///< `read`: it waits to read
+  hold_side side = hold_side::exclusive;  ///< `read`, `upgrade`: it waits for that; `write`: it has the
+                                          ///< upgrade lease, and waits to write
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
   /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first.
   /// nullopt elsewhere.

@@ -39,6 +39,11 @@ namespace holdfast {
 /// - *Dead holders and waiters.* Each reader has a deadline of its own in the server, so a dead one delays a
 /// writer
 ///   by what is left of its own ttl. A dead writer that waits delays readers by no more than a re-check.
+/// - *Upgrade.* One caller at a time may have the upgrade lease: it reads beside the others, and turns into a
+///   writer when they have gone (upgrade()), ahead of all that wait. So two that read and want to write don't
+///   wait for each other: the second one waits for the upgrade lease. A dead one delays others by what is
+///   left of its own ttl. With `prefer_readers` readers overtake who waits to upgrade, as they overtake
+///   writers.
 /// - *Inside one process* readers that come within a millisecond of one another share one acquisition (at
 /// most
 ///   handoff_limit of them; with `prefer_readers` for handoff_time). Each has a lease of its own; they share
@@ -154,15 +159,63 @@ class shared_mutex {
   ///   back then).
   [[nodiscard]] lease downgrade(lease writing);
 
+  // The upgrade lease, on the plain wire (see the class). On Redisson's wire these functions throw
+  // std::errc::not_supported.
+
+  /// Reads, beside other readers, as the only one that may turn into a writer. What waits for it while
+  /// another caller has it, here or elsewhere, keeps no reader waiting; last_busy() names who has it. The
+  /// functions do and throw the same as those to read.
+  [[nodiscard]] lease acquire_upgrade(std::stop_token stop = {});
+  [[nodiscard]] std::optional<lease> try_acquire_upgrade();
+  template <class Rep, class Period>
+  [[nodiscard]] std::optional<lease> try_acquire_upgrade_for(std::chrono::duration<Rep, Period> const& wait,
+                                                             std::stop_token stop = {}) {
+    return try_acquire_upgrade_within(to_wait(wait), std::move(stop));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<lease> try_acquire_upgrade_until(
+      std::chrono::time_point<Clock, Duration> const& time, std::stop_token stop = {}) {
+    return try_acquire_upgrade_within(to_wait(time), std::move(stop));
+  }
+
+  /// Waits until the other readers have gone; then `held`, the upgrade lease, is one to write, with a new
+  /// token() and owner(). Nobody writes in between; readers that come meanwhile wait behind it. lost() and
+  /// on_lost() of `held` tell of the loss of the result. One request if no others read.
+  /// Whenever it throws or returns false, `held` is the upgrade lease as before, unless that was lost.
+  /// Throws:
+  /// - std::errc::invalid_argument at once if `held` is not the upgrade lease of this lock and client;
+  /// - errc::lost if the upgrade lease was lost, before or during the wait;
+  /// - errc::cancelled, errc::unreachable and the like as acquire().
+  void upgrade(lease& held, std::stop_token stop = {});
+  /// The same, but returns false when others still read after that time.
+  [[nodiscard]] bool try_upgrade(lease& held);
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_upgrade_for(lease& held, std::chrono::duration<Rep, Period> const& wait,
+                                     std::stop_token stop = {}) {
+    return upgrade_within(held, to_wait(wait), std::move(stop));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_upgrade_until(lease& held, std::chrono::time_point<Clock, Duration> const& time,
+                                       std::stop_token stop = {}) {
+    return upgrade_within(held, to_wait(time), std::move(stop));
+  }
+
+  /// Turns a lease to write into the upgrade lease, as downgrade() into one to read.
+  [[nodiscard]] lease downgrade_to_upgrade(lease writing);
+
   // Asynchronous: see exclusive_lock.
 
   void async_acquire(acquire_handler done, std::stop_token stop = {});
   void async_acquire_shared(acquire_handler done, std::stop_token stop = {});
+  void async_acquire_upgrade(acquire_handler done, std::stop_token stop = {});
   void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
     async_try_acquire_within({}, std::move(done), std::move(stop));
   }
   void async_try_acquire_shared(acquire_handler done, std::stop_token stop = {}) {
     async_try_acquire_shared_within({}, std::move(done), std::move(stop));
+  }
+  void async_try_acquire_upgrade(acquire_handler done, std::stop_token stop = {}) {
+    async_try_acquire_upgrade_within({}, std::move(done), std::move(stop));
   }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
@@ -173,6 +226,11 @@ class shared_mutex {
   void async_try_acquire_shared_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                                     std::stop_token stop = {}) {
     async_try_acquire_shared_within(to_wait(wait), std::move(done), std::move(stop));
+  }
+  template <class Rep, class Period>
+  void async_try_acquire_upgrade_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
+                                     std::stop_token stop = {}) {
+    async_try_acquire_upgrade_within(to_wait(wait), std::move(done), std::move(stop));
   }
 
   /// Who held the lock when an acquisition of this object last found it busy: see
@@ -187,7 +245,13 @@ class shared_mutex {
   [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);
   [[nodiscard]] std::optional<lease> try_acquire_shared_within(std::chrono::nanoseconds wait,
                                                                std::stop_token stop);
+  [[nodiscard]] std::optional<lease> try_acquire_upgrade_within(std::chrono::nanoseconds wait,
+                                                                std::stop_token stop);
+  [[nodiscard]] bool upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
+                                    std::stop_token stop);
   void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::stop_token stop);
+  void async_try_acquire_upgrade_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                        std::stop_token stop);
   void async_try_acquire_shared_within(std::chrono::nanoseconds wait, acquire_handler done,
                                        std::stop_token stop);
 

@@ -112,6 +112,7 @@ std::string_view own_key(std::string_view name) noexcept {
                                        {":holdfast_newest_ask", "a note beside a lock"},
                                        {":holdfast_asked:", "a note beside a lock"},
                                        {":holdfast_leader", "what a leader says of itself"},
+                                       {":holdfast_gave_up", "a note beside a lock"},
                                        {":holdfast_last_run", "the record of a job's last run"},
                                        {":holdfast_fence", "the mark of a fence"},
                                        {"holdfast_client:", "the record of a client"}}};
@@ -171,6 +172,10 @@ std::shared_ptr<error const> explain(std::string_view refusal, std::string const
                               std::string{refusal.substr(code.size() + 1, marker - code.size() - 1)} +
                               ": something else uses it, or another kind of lock; choose another name, or "
                               "delete the key if nothing needs it");
+  }
+  if (code == "LOST") {  // our scripts: what was to become this lock is over
+    return std::make_shared<error const>(errc::lost, prefix + "the lock " + title + " was lost: " +
+                                                         std::string{refusal.substr(code.size() + 1)});
   }
   if (about_rights(refusal)) {
     return std::make_shared<error const>(

@@ -286,6 +286,42 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   if (!change.from->contender) ends_.ask_after_release(*change.from, now);
 }
 
+lease_state_ptr lease_calls::replace(lease_state_ptr& lease, lease_state_ptr next) {
+  reactor::lock hold{loop_.mutex()};
+  auto const now = boot_clock::now();
+  lock_queue_ptr from{&lease->queue()};
+  auto const old_held = lease->status() == lease_state::state::held;
+  auto const next_held = next->status() == lease_state::state::held;
+  std::optional<error> reason;
+  if (old_held && next_held) {
+    next->renewals_left = lease->renewals_left;
+    next->inherit(*lease);
+    (void)ends_.finish_here(*lease, now);
+    renewer_.add(*next, now);
+    if (!from->contender) ends_.ask_after_release(*from, now);
+  } else {
+    if (old_held) ends_.lose(*lease, next->cause(), now);
+    auto const cause = lease->cause();
+    if (next_held) ends_.release(*next, now, {});
+    next.reset();
+    reason.emplace(errc::lost, "lease of " + from->title() + " can't be turned into another: " +
+                                   (cause == loss_cause::none ? std::string{"it was released"}
+                                                              : std::string{to_string(cause)}));
+  }
+  lease.reset();
+  from.reset();
+  loop_.leave(hold);
+  if (reason) throw error{std::move(*reason)};
+  return next;
+}
+
+void lease_calls::note_lost(lease_state& lease) noexcept {
+  if (client_.forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  if (lease.status() == lease_state::state::held) ends_.lose(lease, loss_cause::key_gone, boot_clock::now());
+  loop_.leave(hold);
+}
+
 lease_state_ptr lease_calls::reenter(lock_queue_ptr const& queue, lease_state* lease) {
   gate_.check_process();
   reactor::lock const hold{loop_.mutex()};

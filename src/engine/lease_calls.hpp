@@ -51,6 +51,12 @@ class lease_calls {
   /// `script` is read as that to a release. Throws errc::lost, and when the server can't be asked; the lease
   /// is over then.
   [[nodiscard]] lease_state_ptr become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script);
+  /// `next`, which its caller doesn't have yet, has taken the place of `lease` at the server: here, too, it
+  /// takes over the listeners and the limits. `lease` is null afterwards. Throws errc::lost if either is
+  /// over; both are then.
+  [[nodiscard]] lease_state_ptr replace(lease_state_ptr& lease, lease_state_ptr next);
+  /// The server says that the lease is gone.
+  void note_lost(lease_state& lease) noexcept;
   /// One more handle of `lease`, which must be held, and of that queue.
   [[nodiscard]] lease_state_ptr reenter(lock_queue_ptr const& queue, lease_state* lease);
 

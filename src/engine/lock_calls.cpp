@@ -77,8 +77,7 @@ time_point lock_calls::patient_until(wait_limit wait, outages in_outage, time_po
 }
 
 lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
-                                    wait_limit wait, std::stop_token const& stop, int amount,
-                                    outages in_outage) {
+                                    wait_limit wait, std::stop_token const& stop, particulars const& wanted) {
   gate_.check_process();
   if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*queue)};
   auto const begun = boot_clock::now();
@@ -95,8 +94,9 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   blocked_waiter caller{loop_, queue, options,
                         [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
   caller.tries_only = once;
-  caller.amount = amount;
-  caller.patient_until = patient_until(wait, in_outage, begun);
+  caller.amount = wanted.amount;
+  caller.in_place_of = wanted.in_place_of;
+  caller.patient_until = patient_until(wait, wanted.in_outage, begun);
   if (wait) caller.last_look = last_look_before(end, *wait);
   acquisitions_.start(caller, boot_clock::now());
   if (!caller.done && wait && !caller.tries_only) loop_.arm(caller.time_up, end);
@@ -113,8 +113,8 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
 }
 
 void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
-                               wait_limit wait, std::stop_token stop, acquire_handler done, int amount,
-                               outages in_outage) {
+                               wait_limit wait, std::stop_token stop, acquire_handler done,
+                               particulars const& wanted) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
@@ -129,10 +129,11 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   }
   caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
   caller->tries_only = wait && wait->count() <= 0;
-  caller->amount = amount;
+  caller->amount = wanted.amount;
+  caller->in_place_of = wanted.in_place_of;
   loop_.add_interest(1);
   auto const now = boot_clock::now();
-  caller->patient_until = patient_until(wait, in_outage, now);
+  caller->patient_until = patient_until(wait, wanted.in_outage, now);
   auto const end = wait ? now + *wait : time_point::max();
   if (wait) caller->last_look = last_look_before(end, *wait);
   acquisitions_.start(*caller, now);

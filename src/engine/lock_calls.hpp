@@ -2,8 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "engine/busy_report.hpp"
 #include "engine/contention/acquisitions.hpp"
@@ -43,10 +45,25 @@ class lock_calls {
   /// `amount`: the number of permits. A kind of lock without leases grants a lease that is over already.
   [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
                                         wait_limit wait, std::stop_token const& stop, int amount = 1,
-                                        outages in_outage = outages::told_of);
+                                        outages in_outage = outages::told_of) {
+    return acquire(queue, options, wait, stop, {.amount = amount, .in_outage = in_outage});
+  }
+  struct particulars {
+    int amount = 1;
+    outages in_outage = outages::told_of;
+    std::uint64_t in_place_of = 0;  ///< see waiter::in_place_of
+  };
+  [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
+                                        wait_limit wait, std::stop_token const& stop,
+                                        particulars const& wanted);
   void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, wait_limit wait,
                      std::stop_token stop, acquire_handler done, int amount = 1,
-                     outages in_outage = outages::told_of);
+                     outages in_outage = outages::told_of) {
+    async_acquire(queue, options, wait, std::move(stop), std::move(done),
+                  {.amount = amount, .in_outage = in_outage});
+  }
+  void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, wait_limit wait,
+                     std::stop_token stop, acquire_handler done, particulars const& wanted);
 
   /// The holder that the latest caller of this queue waits for, or went without the lock for. May ask the
   /// server for the record of its client.

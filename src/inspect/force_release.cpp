@@ -96,10 +96,11 @@ call take_plain(lock_state const& seen, std::string_view content, engine::publis
                     .publish = word_of(publish)}();
 }
 
-/// One reader of the plain wire.
-call take_reader(lock_state const& seen, std::string_view owner, engine::publishing publish) {
+/// One reader of the plain wire, or the upgrade lease.
+call take_reader(lock_state const& seen, hold_info const& hold, engine::publishing publish) {
   engine::release_policy const policy{.publish = publish};
-  return recipes::plain::reader.release({.name = seen.name, .owner = owner}, policy);
+  auto const& kind = hold.side == hold_side::upgrade ? recipes::plain::upgradable : recipes::plain::reader;
+  return kind.release({.name = seen.name, .owner = hold.process.owner}, policy);
 }
 
 call take_reentrant(lock_state const& seen, std::string_view owner, engine::publishing publish) {
@@ -155,7 +156,7 @@ std::vector<call> takings(lock_state const& seen, std::span<petition const> aske
     if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
     if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner, publish));
     if (seen.kind == lock_kind::read_write && seen.wire == wire::plain)
-      all.push_back(take_reader(seen, owner, publish));
+      all.push_back(take_reader(seen, *petition.holder, publish));
     else if (seen.kind == lock_kind::read_write)
       all.push_back(take_read_write(
           seen, petition.holder->side == hold_side::write ? owner + ":write" : owner, publish));

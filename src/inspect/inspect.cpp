@@ -86,6 +86,8 @@ std::string_view to_string(hold_side side) noexcept {
       return "read";
     case hold_side::permit:
       return "permit";
+    case hold_side::upgrade:
+      return "upgrade";
   }
   return "unknown";
 }

@@ -40,15 +40,18 @@ std::optional<microseconds> hold_time(microseconds now, std::int64_t counter) {
 /// A waiter that goes first by its policy has a ticket from years ago (wire/plain/shared.cpp).
 microseconds time_waited(microseconds now, std::string const& ticket) {
   auto time = now - microseconds{micros_of(ticket)};
-  if (time > recipes::plain::head_start / 2) time -= recipes::plain::head_start;
+  while (time > recipes::plain::head_start / 2) time -= recipes::plain::head_start;
   return std::max(time, 0us);
 }
 
 /// What ends a reader's owner id in the keys is its side.
 hold_side take_side(std::string& owner) {
-  if (!owner.ends_with(names::reader_suffix)) return hold_side::exclusive;
-  owner.resize(owner.size() - names::reader_suffix.size());
-  return hold_side::read;
+  auto const side = owner.ends_with(names::reader_suffix)      ? hold_side::read
+                    : owner.ends_with(names::upgrade_suffix)   ? hold_side::upgrade
+                    : owner.ends_with(names::upgrading_suffix) ? hold_side::write
+                                                               : hold_side::exclusive;
+  owner.resize(names::without_side(owner).size());
+  return side;
 }
 
 void read_readers(lock_state& state, resp::reply const& list) {

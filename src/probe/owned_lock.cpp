@@ -93,7 +93,8 @@ struct owned_lock::impl {
       seen = inspect_on_wires(client_of_lock, lock).on(of);
     for (auto const& each : seen.holders) {
       auto const& id = each.process.owner;
-      auto const suffix = each.side == hold_side::write ? std::string_view{":write"}
+      auto const suffix = each.side == hold_side::write     ? std::string_view{":write"}
+                          : each.side == hold_side::upgrade ? names::upgrade_suffix
                           : each.side == hold_side::read && seen.wire == wire::plain ? names::reader_suffix
                                                                                      : std::string_view{};
       if (owner != id && owner != id + std::string{suffix}) continue;

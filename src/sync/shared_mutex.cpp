@@ -1,6 +1,8 @@
 #include <holdfast/shared_mutex.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <initializer_list>
 #include <utility>
 
 #include "engine/access.hpp"
@@ -96,16 +98,50 @@ struct shared_mutex::impl {
     }
   };
 
-  bool plain;
+  /// The upgrade lease, and the writer that it becomes: the plain wire alone has them.
+  struct upgrades {
+    upgrades(client& redis, std::string const& name, plan const& of)
+        : leases{redis, name, of.reader_options, recipes::plain::upgradable},
+          writers{redis, name, of.writer_options, recipes::plain::upgrader} {}
+    sync::lock_binding leases;
+    sync::lock_binding writers;
+  };
+
   side writers;
   side readers;
+  std::optional<upgrades> upgrading;
   std::atomic<std::optional<release_result>> last{};
 
   impl(client& redis, std::string const& name, plan const& of)
-      : plain{of.plain},
-        writers{redis, name, of.writer_options, of.writer, "the lock \"" + name + "\"", nesting::refused},
+      : writers{redis, name, of.writer_options, of.writer, "the lock \"" + name + "\"", nesting::refused},
         readers{redis,           name, of.reader_options, of.reader, "the shared lock \"" + name + "\"",
-                nesting::counted} {}
+                nesting::counted} {
+    if (of.plain) upgrading.emplace(redis, name, of);
+  }
+
+  [[nodiscard]] upgrades const& upgrading_here() const {
+    if (upgrading) return *upgrading;
+    throw error{std::errc::not_supported,
+                "on Redisson's wire the shared_mutex \"" + writers.binding.name() +
+                    "\" has no upgrade lease: its format has no place for one; use wire::plain"};
+  }
+
+  /// Of this lock and client, and one of these queues.
+  [[nodiscard]] engine::lease_state& own(lease const& held,
+                                         std::initializer_list<engine::lock_queue const*> queues,
+                                         char const* what) const {
+    auto* const state = engine::lease_state::behind(held);
+    sync::check(state != nullptr && std::ranges::find(queues, &state->queue()) != queues.end(),
+                std::string{what} + " the lock \"" + writers.binding.name() + "\", of the same client" +
+                    (state == nullptr ? "; this lease is empty" : ""));
+    return *state;
+  }
+
+  /// Leases that write: also those that were upgraded.
+  [[nodiscard]] engine::lease_state& own_writer(lease const& held, char const* what) const {
+    auto const* const plain_writers = upgrading ? upgrading->writers.queue().get() : nullptr;
+    return own(held, {writers.binding.queue().get(), plain_writers}, what);
+  }
 
   void unlock(side& held_side) {
     auto const result = held_side.shape.unlock();
@@ -186,18 +222,85 @@ std::optional<lease> shared_mutex::try_acquire_shared_within(std::chrono::nanose
   return impl_->readers.try_acquire_within(wait, stop);
 }
 
+namespace {
+
+/// A lease to write becomes one of the queue `to`, by that script.
+lease become(engine::core& core, lease writing, engine::lock_queue_ptr const& to,
+             call (*script)(engine::owned, engine::milliseconds, engine::publishing)) {
+  auto const& held = *engine::lease_state::behind(writing);
+  auto const owner = core.owner_id(held.number());
+  auto const request =
+      script({.name = to->name(), .owner = owner}, held.options().ttl, core.publishing_now());
+  return engine::lease_state::handle(
+      core.leases().become(engine::lease_state::take(std::move(writing)), to, request));
+}
+
+}  // namespace
+
 lease shared_mutex::downgrade(lease writing) {
-  auto const& binding = impl_->writers.binding;
-  auto const* const held = engine::lease_state::behind(writing);
-  sync::check(
-      held != nullptr && &held->queue() == binding.queue().get(),
-      "only a lease to write the lock \"" + name() + "\", of the same client, can become one to read it");
-  auto const owner = binding.core()->owner_id(held->number());
-  auto const become_reader = impl_->plain ? recipes::plain::downgrade : recipes::redisson::downgrade;
-  auto const script =
-      become_reader({.name = name(), .owner = owner}, held->options().ttl, binding.core()->publishing_now());
-  return engine::lease_state::handle(binding.core()->leases().become(
-      engine::lease_state::take(std::move(writing)), impl_->readers.binding.queue(), script));
+  (void)impl_->own_writer(writing, "only a lease to write can become one to read: one of");
+  auto const& readers = impl_->readers.binding;
+  return become(*readers.core(), std::move(writing), readers.queue(),
+                impl_->upgrading ? recipes::plain::downgrade : recipes::redisson::downgrade);
+}
+
+lease shared_mutex::downgrade_to_upgrade(lease writing) {
+  auto const& leases = impl_->upgrading_here().leases;
+  (void)impl_->own_writer(writing, "only a lease to write can become the upgrade lease: one of");
+  return become(*leases.core(), std::move(writing), leases.queue(), recipes::plain::downgrade_to_upgrade);
+}
+
+lease shared_mutex::acquire_upgrade(std::stop_token stop) {
+  return std::move(*impl_->upgrading_here().leases.acquire(std::nullopt, stop));
+}
+
+std::optional<lease> shared_mutex::try_acquire_upgrade() { return try_acquire_upgrade_within({}, {}); }
+
+std::optional<lease> shared_mutex::try_acquire_upgrade_within(std::chrono::nanoseconds wait,
+                                                              std::stop_token stop) {
+  return impl_->upgrading_here().leases.acquire(wait, stop);
+}
+
+void shared_mutex::async_acquire_upgrade(acquire_handler done, std::stop_token stop) {
+  impl_->upgrading_here().leases.async_acquire(std::nullopt, std::move(done), std::move(stop));
+}
+
+void shared_mutex::async_try_acquire_upgrade_within(std::chrono::nanoseconds wait, acquire_handler done,
+                                                    std::stop_token stop) {
+  impl_->upgrading_here().leases.async_acquire(wait, std::move(done), std::move(stop));
+}
+
+void shared_mutex::upgrade(lease& held, std::stop_token stop) {
+  (void)upgrade_within(held, std::nullopt, std::move(stop));
+}
+
+bool shared_mutex::try_upgrade(lease& held) { return upgrade_within(held, std::chrono::nanoseconds{0}, {}); }
+
+/// The wait of a writer. It ends with the upgrade lease, too, which is renewed meanwhile.
+bool shared_mutex::upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
+                                  std::stop_token stop) {
+  auto const& upgrades = impl_->upgrading_here();
+  auto& state = impl_->own(held, {upgrades.leases.queue().get()},
+                           "only the upgrade lease can become one to write: that of");
+  auto& core = *upgrades.leases.core();
+  std::stop_source over;
+  auto const end = [&over] { over.request_stop(); };
+  engine::lease_state_ptr writer;
+  try {
+    std::stop_callback const by_caller{std::move(stop), end};
+    std::stop_callback const by_loss{core.leases().stop_token(state), end};
+    writer = core.locks().acquire(upgrades.writers.queue(), engine::effective_options_ptr{&state.effective()},
+                                  wait, over.get_token(), {.in_place_of = state.number()});
+  } catch (error const& failure) {
+    if (failure.code() == errc::lost) core.leases().note_lost(state);
+    if (failure.code() != errc::cancelled || state.status() == engine::lease_state::state::held) throw;
+    throw error{errc::lost, "the upgrade lease of \"" + name() + "\" was lost while it waited for readers: " +
+                                std::string{to_string(state.cause())}};
+  }
+  if (!writer) return false;
+  auto upgraded = engine::lease_state::take(std::move(held));
+  held = engine::lease_state::handle(core.leases().replace(upgraded, std::move(writer)));
+  return true;
 }
 
 void shared_mutex::async_acquire(acquire_handler done, std::stop_token stop) {
@@ -220,9 +323,16 @@ void shared_mutex::async_try_acquire_shared_within(std::chrono::nanoseconds wait
 
 std::optional<busy_info> shared_mutex::last_busy() {
   auto& locks = impl_->writers.binding.core()->locks();
-  auto const& writers = *impl_->writers.binding.queue();
-  auto const& readers = *impl_->readers.binding.queue();
-  return locks.last_busy(locks.last_busy_at(writers) > locks.last_busy_at(readers) ? writers : readers);
+  auto const* latest = impl_->readers.binding.queue().get();
+  auto const consider = [&](sync::lock_binding const& other) {
+    if (locks.last_busy_at(*other.queue()) > locks.last_busy_at(*latest)) latest = other.queue().get();
+  };
+  consider(impl_->writers.binding);
+  if (impl_->upgrading) {
+    consider(impl_->upgrading->leases);
+    consider(impl_->upgrading->writers);
+  }
+  return locks.last_busy(*latest);
 }
 
 }  // namespace holdfast

@@ -12,6 +12,14 @@ TEST(messages, tell_a_wake_up) {
   ASSERT_TRUE(woken);
   EXPECT_EQ(woken->number, 7u);
   EXPECT_FALSE(woken->grant);
+  EXPECT_FALSE(woken->for_it_alone);
+}
+
+TEST(messages, tell_one_that_nobody_else_could_use) {
+  auto const ready = read_turn("ready 7 the name");
+  ASSERT_TRUE(ready);
+  EXPECT_EQ(ready->number, 7u);
+  EXPECT_TRUE(ready->for_it_alone);
 }
 
 TEST(messages, tell_a_grant) {

@@ -9,7 +9,8 @@ namespace holdfast::engine {
 void acquire_messages::on_message(std::string const& channel, turn const& message, time_point now) {
   auto* const queue = queues_.contending(message.number);
   if (queue == nullptr) {
-    if (notifications_.is_inbox(channel, message.name)) ghosts_.answer_for(message.number, message.name, now);
+    if (!message.for_it_alone && notifications_.is_inbox(channel, message.name))
+      ghosts_.answer_for(message.number, message.name, now);
     return;
   }
   auto const own = notifications_.channels_of(*queue, queue->contender->owner);

@@ -72,6 +72,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .ticket = contender.ticket,
           .waited = std::chrono::duration_cast<std::chrono::microseconds>(now - first.came_at),
           .newest = contender.counter,
+          .in_place_of = first.in_place_of,
           .policy = contender.policy};
 }
 

@@ -42,12 +42,12 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
                 .publish = word_of(mode)}();
 }
 
-/// The same for a reader.
-call leave_readers(std::string_view name, std::string_view owner, publishing mode) {
+/// The same for a reader, or for an upgrade lease.
+call leave_readers(std::string_view name, std::string_view owner, std::string_view side, publishing mode) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
   auto const readers = names::readers(name);
-  auto const id = std::string{owner}.append(names::reader_suffix);
+  auto const id = std::string{owner}.append(side);
   return scripts::shared::abandon{.lock = {name},
                                   .counter = {counter},
                                   .queue = {queue},
@@ -92,7 +92,8 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
   }
   // Nothing tells whether it waited to read or to write.
   backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), {}, how);
-  backend_.run(leave_readers(name, owner, mode), {}, how);
+  for (auto const side : {names::reader_suffix, names::upgrade_suffix})
+    backend_.run(leave_readers(name, owner, side, mode), {}, how);
 }
 
 bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
@@ -108,8 +109,9 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   if (!over) return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
-  if (holder.ends_with(names::reader_suffix)) {
-    backend_.run(leave_readers(name, client_.owner_id(number), notifications_.publish_method()), {},
+  for (auto const side : {names::reader_suffix, names::upgrade_suffix}) {
+    if (!holder.ends_with(side)) continue;
+    backend_.run(leave_readers(name, client_.owner_id(number), side, notifications_.publish_method()), {},
                  {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
     return true;
   }

@@ -31,6 +31,8 @@ std::optional<turn> read_turn(std::string_view message) {
     granted grant;
     if (!number(message, grant.token) || !number(message, grant.count)) return std::nullopt;
     result.grant = grant;
+  } else if (kind == "ready") {
+    result.for_it_alone = true;
   } else if (kind != "woken") {
     return std::nullopt;
   }

@@ -9,10 +9,12 @@
 
 namespace holdfast::engine {
 
-/// A message in a client's inbox for one lock: "woken <number> <name>" (ask again), or "granted <number>
-/// <token> <tokens> <name>" (the lock is yours, for a short while). The number is the contender's.
+/// A message in a client's inbox for one lock: "woken <number> <name>" (ask again), "granted <number> <token>
+/// <tokens> <name>" (the lock is yours, for a short while), or "ready <number> <name>" (ask again, and nobody
+/// else could have used this message). The number is the contender's.
 struct turn {
   std::uint64_t number = 0;
+  bool for_it_alone = false;  ///< "ready"
   std::optional<granted> grant{};
   std::string_view name{};  ///< of the lock; in the message
 };

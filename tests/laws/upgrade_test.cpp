@@ -1,0 +1,282 @@
+/// holdfast::shared_mutex on the plain wire: the upgrade lease.
+#include "law.hpp"
+
+#include <holdfast/inspect.hpp>
+#include <holdfast/shared_mutex.hpp>
+
+#include <unistd.h>
+
+#include <thread>
+
+#include "script/names.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class upgrading_shared : public testing::Test {
+ protected:
+  [[nodiscard]] client connect() const { return client{server_.url(), with_long_timeouts({.recheck = 30s})}; }
+  /// So many wait, and each has its inbox open.
+  [[nodiscard]] bool has_waiters(std::size_t count) {
+    return eventually([&] {
+      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "-1"}).elements;
+      return queue.size() == count && std::ranges::all_of(queue, [this](auto const& waiter) {
+               return raw_.listeners(names::inbox(waiter.text.substr(0, 36), "m")) >= 1;
+             });
+    });
+  }
+  [[nodiscard]] bool waits_to_upgrade() {
+    return eventually([&] {
+      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "0"}).elements;
+      return queue.size() == 1 && queue[0].text.ends_with(names::upgrading_suffix) &&
+             raw_.listeners(names::inbox(queue[0].text.substr(0, 36), "m")) >= 1;
+    });
+  }
+  /// An upgrade that a thread waits for. It is cancelled at the end.
+  struct waiting_upgrade {
+    std::atomic<bool> done = false;
+    std::error_code code{};
+    std::jthread thread;
+    waiting_upgrade(shared_mutex& lock, lease& held)
+        : thread{[this, &lock, &held](std::stop_token const& stop) {
+            code = code_of([&] { lock.upgrade(held, stop); });
+            done = true;
+          }} {}
+    [[nodiscard]] bool ends_with(std::error_code expected) {
+      return eventually([this] { return done.load(); }) && code == expected;
+    }
+  };
+  [[nodiscard]] bool writes(lease const& writer) { return raw_.get("m") == writer.owner(); }
+
+  deployment_under_test server_{};
+  raw_servers raw_ = server_.raw();
+  client first_client_ = connect();
+  client second_client_ = connect();
+  client third_client_ = connect();
+  shared_mutex m_{first_client_, "m"};
+  shared_mutex remote_{second_client_, "m"};
+  shared_mutex other_{third_client_, "m"};
+};
+
+TEST_F(upgrading_shared, reads_beside_others_and_keeps_writers_out) {
+  auto const reading = remote_.acquire_shared();
+  auto const upgradable = m_.acquire_upgrade();
+  EXPECT_TRUE(upgradable.valid());
+  EXPECT_TRUE(other_.try_acquire_shared());
+  EXPECT_FALSE(other_.try_acquire());
+}
+
+TEST_F(upgrading_shared, there_is_one_at_a_time_and_the_next_hears_who_has_it) {
+  auto upgradable = m_.acquire_upgrade();
+  EXPECT_FALSE(m_.try_acquire_upgrade());
+  EXPECT_FALSE(remote_.try_acquire_upgrade());
+  auto const busy = remote_.last_busy();
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->holder.owner, upgradable.owner());
+  EXPECT_EQ(busy->holder.pid, ::getpid());
+  pending next;
+  remote_.async_acquire_upgrade(next.handler());
+  ASSERT_TRUE(has_waiters(1));
+  EXPECT_TRUE(other_.try_acquire_shared()) << "who waits for it keeps no reader waiting";
+  upgradable.release();
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  EXPECT_TRUE(next.take()->valid());
+}
+
+TEST_F(upgrading_shared, passes_from_caller_to_caller_of_one_client) {
+  auto upgradable = m_.acquire_upgrade();
+  pending next;
+  m_.async_acquire_upgrade(next.handler());
+  ASSERT_TRUE(has_waiters(1));
+  upgradable.release();
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  auto held = *next.take();
+  EXPECT_TRUE(m_.try_upgrade(held));
+}
+
+TEST_F(upgrading_shared, becomes_a_writer_with_a_newer_token) {
+  auto const before = remote_.acquire().token();
+  auto held = m_.acquire_upgrade();
+  EXPECT_GE(held.token(), before);
+  m_.upgrade(held);
+  EXPECT_TRUE(held.valid());
+  EXPECT_TRUE(writes(held));
+  EXPECT_GT(held.token(), before);
+  EXPECT_GT(held.remaining(), 20s);
+  EXPECT_FALSE(other_.try_acquire_shared());
+  EXPECT_FALSE(other_.try_acquire_upgrade());
+  EXPECT_NO_THROW(held.renew());
+  auto const token = held.token();
+  EXPECT_EQ(held.release(), release_result::released);
+  EXPECT_FALSE(raw_.exists("m"));
+  EXPECT_FALSE(raw_.exists("{m}:holdfast_readers"));
+  EXPECT_EQ(first_client_.stats().held_now, 0u);
+  EXPECT_GT(remote_.acquire().token(), token);
+}
+
+TEST_F(upgrading_shared, waits_for_readers_ahead_of_all_others) {
+  auto reading = remote_.acquire_shared();
+  auto held = m_.acquire_upgrade();
+  pending writing;
+  other_.async_acquire(writing.handler());
+  ASSERT_TRUE(has_waiters(1));
+  waiting_upgrade upgrading{m_, held};
+  ASSERT_TRUE(waits_to_upgrade());
+  EXPECT_FALSE(remote_.try_acquire_upgrade());
+  pending late;
+  remote_.async_acquire_shared(late.handler());
+  ASSERT_TRUE(has_waiters(3));
+  reading.release();
+  ASSERT_TRUE(upgrading.ends_with({}));
+  EXPECT_TRUE(writes(held));
+  EXPECT_FALSE(writing.done());
+  EXPECT_FALSE(late.done());
+}
+
+TEST_F(upgrading_shared, hands_on_to_the_next_writer_when_it_is_released) {
+  auto reading = remote_.acquire_shared();
+  auto held = m_.acquire_upgrade();
+  pending writing;
+  other_.async_acquire(writing.handler());
+  ASSERT_TRUE(has_waiters(1));
+  waiting_upgrade upgrading{m_, held};
+  ASSERT_TRUE(waits_to_upgrade());
+  reading.release();
+  ASSERT_TRUE(upgrading.ends_with({}));
+  EXPECT_TRUE(writes(held));
+  auto const token = held.token();
+  EXPECT_EQ(held.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return writing.done(); }));
+  EXPECT_GT(writing.take()->token(), token);
+}
+
+TEST_F(upgrading_shared, that_gives_up_is_as_before_and_lets_readers_in) {
+  auto const reading = remote_.acquire_shared();
+  auto held = m_.acquire_upgrade();
+  auto const owner = held.owner();
+  auto const token = held.token();
+  EXPECT_FALSE(m_.try_upgrade(held));
+  pending late;
+  std::jthread const trying{[&] { EXPECT_FALSE(m_.try_upgrade_for(held, 300ms)); }};
+  ASSERT_TRUE(waits_to_upgrade());
+  other_.async_acquire_shared(late.handler());
+  ASSERT_TRUE(eventually([&] { return late.done(); })) << "nobody let it in";
+  EXPECT_TRUE(held.valid());
+  EXPECT_EQ(held.owner(), owner);
+  EXPECT_EQ(held.token(), token);
+  EXPECT_NO_THROW(held.renew());
+  EXPECT_EQ(held.release(), release_result::released);
+}
+
+TEST_F(upgrading_shared, that_is_cancelled_is_as_before) {
+  auto reading = remote_.acquire_shared();
+  auto held = m_.acquire_upgrade();
+  waiting_upgrade trying{m_, held};
+  ASSERT_TRUE(waits_to_upgrade());
+  trying.thread.request_stop();
+  ASSERT_TRUE(trying.ends_with(errc::cancelled));
+  EXPECT_NO_THROW(held.renew());
+  reading.release();
+  m_.upgrade(held);
+  EXPECT_TRUE(writes(held));
+}
+
+TEST_F(upgrading_shared, tells_the_listeners_of_the_lease_of_the_loss_of_the_writer) {
+  auto held = m_.acquire_upgrade();
+  std::atomic<int> told = 0;
+  held.on_lost([&](loss_cause) { ++told; });
+  auto const lost = held.lost();
+  m_.upgrade(held);
+  EXPECT_FALSE(lost.stop_requested());
+  raw_.del("m");
+  EXPECT_THROW(held.renew(), error);
+  EXPECT_TRUE(eventually([&] { return told == 1; }));
+  EXPECT_TRUE(lost.stop_requested());
+}
+
+TEST_F(upgrading_shared, ends_its_wait_when_the_lease_is_lost) {
+  client asking{server_.url(), with_long_timeouts()};  // again in each second
+  shared_mutex lock{asking, "m"};
+  auto const reading = remote_.acquire_shared();
+  auto held = lock.acquire_upgrade();
+  waiting_upgrade trying{lock, held};
+  ASSERT_TRUE(waits_to_upgrade());
+  raw_.command({"ZREM", "{m}:holdfast_readers", held.owner()});
+  ASSERT_TRUE(trying.ends_with(errc::lost));
+  EXPECT_FALSE(held.valid());
+  EXPECT_TRUE(eventually([&] { return !raw_.exists("{m}:holdfast_queue"); }));
+}
+
+TEST_F(upgrading_shared, is_for_the_upgrade_lease_of_this_lock_and_client) {
+  shared_mutex another{first_client_, "another"};
+  auto const refused = [&](lease held) {
+    return code_of([&] { m_.upgrade(held); }) == std::errc::invalid_argument &&
+           code_of([&] { (void)m_.try_upgrade_for(held, 1s); }) == std::errc::invalid_argument;
+  };
+  EXPECT_TRUE(refused({}));
+  EXPECT_TRUE(refused(m_.acquire_shared()));
+  EXPECT_TRUE(refused(m_.acquire()));
+  EXPECT_TRUE(refused(another.acquire_upgrade()));
+  EXPECT_TRUE(refused(remote_.acquire_upgrade()));
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade_to_upgrade(m_.acquire_shared()); }),
+            std::errc::invalid_argument);
+}
+
+TEST_F(upgrading_shared, goes_up_and_down_again) {
+  auto held = m_.acquire_upgrade();
+  for (auto round = 0; round != 3; ++round) {
+    auto const token = held.token();
+    m_.upgrade(held);
+    EXPECT_GT(held.token(), token);
+    EXPECT_FALSE(remote_.try_acquire_shared());
+    held = m_.downgrade_to_upgrade(std::move(held));
+    EXPECT_NO_THROW(held.renew());
+    EXPECT_TRUE(remote_.try_acquire_shared());
+    EXPECT_FALSE(remote_.try_acquire_upgrade());
+  }
+  m_.upgrade(held);
+  auto reading = m_.downgrade(std::move(held));
+  EXPECT_NO_THROW(reading.renew());
+  EXPECT_TRUE(remote_.try_acquire_upgrade());
+  EXPECT_EQ(reading.release(), release_result::released);
+}
+
+TEST_F(upgrading_shared, is_shown_as_such) {
+  auto const reading = remote_.acquire_shared();
+  auto held = m_.acquire_upgrade();
+  std::stop_source stop;
+  waiting_upgrade const trying{m_, held};
+  ASSERT_TRUE(waits_to_upgrade());
+  pending next;
+  other_.async_acquire_upgrade(next.handler(), stop.get_token());
+  ASSERT_TRUE(has_waiters(2));
+  auto const state = inspect(second_client_, "m");
+  stop.request_stop();
+  ASSERT_EQ(state.holders.size(), 2u);
+  EXPECT_TRUE(std::ranges::any_of(state.holders, [&](hold_info const& hold) {
+    return hold.side == hold_side::upgrade && hold.process.owner + ":u" == held.owner();
+  }));
+  ASSERT_EQ(state.queue.size(), 2u);
+  EXPECT_EQ(state.queue[0].side, hold_side::write);
+  EXPECT_LT(state.queue[0].waited.value(), 1h);
+  EXPECT_EQ(state.queue[1].side, hold_side::upgrade);
+}
+
+TEST_F(upgrading_shared, is_released_by_force_when_asked) {
+  auto held = m_.acquire_upgrade();
+  held.on_lost([&held](loss_cause) { held.release(); });
+  EXPECT_EQ(force_release(third_client_, "m", {.grace = 20s, .owner = held.owner()}),
+            force_result::released_by_holder);
+  EXPECT_FALSE(held.valid());
+}
+
+TEST_F(upgrading_shared, is_refused_on_redissons_wire) {
+  shared_mutex redissons{first_client_, "{r}", {.wire = wire::redisson}};
+  EXPECT_EQ(code_of([&] { (void)redissons.acquire_upgrade(); }), std::errc::not_supported);
+  auto writing = redissons.acquire();
+  EXPECT_EQ(code_of([&] { redissons.upgrade(writing); }), std::errc::not_supported);
+  EXPECT_TRUE(writing.valid());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -29,6 +29,12 @@ bool mentions(std::string const& text, std::string const& owner) {
   return false;
 }
 
+bool may_be_beside(kind::company one, kind::company other) {
+  using enum kind::company;
+  if (one == none || other == none || (one == upgrade && other == upgrade)) return false;
+  return (one == permits) == (other == permits);
+}
+
 /// An owner, and the value for it where permits have ids.
 std::array<std::string, 2> mentions_of(std::string const& owner) {
   return {owner, recipes::redisson::permit_id(owner)};
@@ -37,8 +43,8 @@ std::array<std::string, 2> mentions_of(std::string const& owner) {
 /// Keys that outlive the locks.
 bool outlives(std::string const& key) {
   return key.ends_with("holdfast_token") || key.ends_with("holdfast_newest_ask") ||
-         key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:") ||
-         key.find("holdfast_done") != std::string::npos;
+         key.ends_with("holdfast_gave_up") || key.starts_with("holdfast_client:") ||
+         key.starts_with("redisson_lock_token:") || key.find("holdfast_done") != std::string::npos;
 }
 
 }  // namespace
@@ -72,7 +78,7 @@ void judge::check_company(part const& wanted, std::string const& owner) {
     auto const* const name = common_name(wanted, other.wanted);
     if (name == nullptr) continue;
     ++beside;
-    if (wanted.lock->beside != other.wanted.lock->beside || wanted.lock->beside == kind::company::none)
+    if (!may_be_beside(wanted.lock->beside, other.wanted.lock->beside))
       fail(owner + " holds \"" + *name + "\" beside " + other.owner);
   }
   if (wanted.lock->beside == kind::company::permits && beside >= wanted.lock->permits)
@@ -93,7 +99,8 @@ void judge::check_turn(part const& wanted, std::string const& owner, time_point 
   auto const waiting = at.execute({"ZRANGE", queue, "0", "-1", "WITHSCORES"}).elements;
   for (std::size_t i = 0; i + 1 < waiting.size(); i += 2) {
     auto const& writer = waiting[i].text;
-    if (writer.ends_with(names::reader_suffix) || at.data().came(queue, writer) > found->came) continue;
+    auto const reads = writer.ends_with(names::reader_suffix) || writer.ends_with(names::upgrade_suffix);
+    if (reads || at.data().came(queue, writer) > found->came) continue;
     if (time_point{std::chrono::microseconds{number_of(waiting[i + 1].text)}} < since)
       fail(owner + " reads \"" + name + "\", before " + writer + ", which waits since before it came");
   }
@@ -105,7 +112,8 @@ void judge::check_token(part const& wanted, std::int64_t token, std::string cons
   for (auto const& name : wanted.names) {
     auto& newest = newest_tokens_[name];
     auto& newest_write = newest_writes_[name];
-    auto const reads = wanted.lock->beside == kind::company::readers;
+    auto const reads =
+        wanted.lock->beside == kind::company::readers || wanted.lock->beside == kind::company::upgrade;
     if (reads ? token < newest_write : token <= newest)
       fail(owner + " has token " + std::to_string(token) + " of \"" + name + "\", after " +
            std::to_string(newest));

@@ -70,6 +70,18 @@ hold plain_reader_hold(dataset& data, std::string const& name, std::string const
                     .came = data.came(readers, reader_id(owner))};
 }
 
+/// While its client may not have heard yet what it has become, that writes in its place.
+hold plain_upgrade_hold(dataset& data, std::string const& name, std::string const& owner) {
+  auto const readers = names::readers(name);
+  auto const id = owner + std::string{names::upgrade_suffix};
+  auto const score = data.score_in(readers, id);
+  auto const writer = data.text_of(name);
+  if (!score || (writer != names::held_by_readers &&
+                 !data.score_in(readers, writer + std::string{names::upgrading_suffix})))
+    return std::nullopt;
+  return kind::hold{.end = std::min(time_of(*score), data.end_of(name)), .came = data.came(readers, id)};
+}
+
 /// A semaphore knows no owners, nor does a latch.
 hold no_hold(dataset&, std::string const&, std::string const&) { return std::nullopt; }
 
@@ -81,6 +93,10 @@ bool no_writer(dataset& data, std::string const& name, int, time_point) {
 bool no_plain_writer(dataset& data, std::string const& name, int, time_point) {
   return !data.has(name) ||
          (data.text_of(name) == names::held_by_readers && data.members_in(names::queue(name)) == 0);
+}
+/// Who has the upgrade lease, and waits to write.
+bool one_reader(dataset& data, std::string const& name, int, time_point) {
+  return data.text_of(name) == names::held_by_readers && data.members_in(names::readers(name)) == 1;
 }
 bool permits_left(dataset& data, std::string const& name, int amount, time_point) {
   return number_of(data.text_of(name)) >= amount;
@@ -101,6 +117,12 @@ kind const redisson_fenced{&redisson::fenced, company::none, field_hold, no_key}
 kind const redisson_fair{&redisson::fair, company::none, field_hold, no_key};
 kind const redisson_multi{&redisson::multi, company::none, field_hold, no_key};
 kind const plain_reader{&plain::reader, company::readers, plain_reader_hold, no_plain_writer, 0, true};
+kind const plain_upgraded{&plain::upgrader, company::none, text_hold, one_reader};
+kind const plain_upgrade{.lock_recipe = &plain::upgradable,
+                         .beside = company::upgrade,
+                         .hold_of = plain_upgrade_hold,
+                         .is_free = no_key,
+                         .upgraded = &plain_upgraded};
 kind const plain_reader_first{&plain::reader_first, company::readers, plain_reader_hold, no_plain_writer};
 kind const plain_writer_first{&plain::writer_first, company::none, text_hold, no_key};
 kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
@@ -129,6 +151,7 @@ std::vector<cast> const& all_casts() {
         {&multi_mutex, {"a", "b"}},
         {&mutex}}},
       {"shared_mutex", {{&plain_reader}, {&fair_mutex}, {&plain_reader}}},
+      {"shared_mutex_upgrade", {{&plain_upgrade}, {&plain_reader}, {&fair_mutex}, {&plain_upgrade}}},
       {"shared_mutex_and_mutex", {{&plain_reader}, {&mutex}, {&plain_reader}, {&fair_mutex}}},
       {"shared_mutex_that_prefers",
        {{&plain_reader}, {&plain_writer_first}, {&plain_reader_first}, {&plain_reader}}},

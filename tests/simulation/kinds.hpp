@@ -16,6 +16,7 @@ struct kind {
   enum class company {
     none,
     readers,  ///< other readers
+    upgrade,  ///< readers, and no other upgrade lease
     permits,  ///< so many as there are permits
   };
   /// One owner's hold of one name.
@@ -35,6 +36,8 @@ struct kind {
   int permits = 0;
   /// Waits behind all that came earlier, over all processes.
   bool in_turn = false;
+  /// What its lease may become while it is held; null: it stays what it is.
+  kind const* upgraded = nullptr;
   /// Of Redisson's wire.
   [[nodiscard]] bool of_redisson() const noexcept { return lock_recipe->channels != nullptr; }
   /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no

@@ -18,11 +18,16 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
       rounds_left_{habits_.rounds} {
   queue_ = host.core().pin(*habits_.wanted.lock->lock_recipe, queue_name(habits_.wanted));
   options_ = host.core().effective(habits_.options);
+  if (auto const* const then = habits_.wanted.lock->upgraded; then != nullptr) {
+    upgraded_ = {then, habits_.wanted.names};
+    upgrading_ = host.core().pin(*then->lock_recipe, queue_name(upgraded_));
+  }
 }
 
 actor::~actor() {
   if (lease_) host_.core().leases().forget(lease_);
   host_.core().unpin(queue_);
+  if (upgrading_) host_.core().unpin(upgrading_);
 }
 
 void actor::begin() { wait_and_acquire(habits_.first_pause, habits_.first_pause + habits_.longest_pause); }
@@ -102,6 +107,70 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
     host_.core().leases().forget(lease);
     judge_.on_taken(habits_.wanted, amount_);
   }
+  world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] {
+    if (upgrading_ && !world_.once_in(4)) {
+      upgrade();
+    } else {
+      give_back();
+    }
+  });
+}
+
+/// As the class does: the wait ends with the lease, too.
+void actor::upgrade() {
+  if (host_.dead()) return;
+  std::optional<std::chrono::nanoseconds> wait;
+  if (chance(habits_.tries)) {
+    wait = nanoseconds{0};
+  } else if (chance(habits_.timed)) {
+    wait = world_.between(1ms, habits_.longest_wait);
+  }
+  stop_ = std::stop_source{};
+  if (chance(habits_.cancels)) {
+    world_.after(world_.between(nanoseconds{0}, habits_.longest_wait),
+                 [stop = stop_]() mutable { stop.request_stop(); });
+  }
+  host_.core().leases().on_lost(*lease_, [stop = stop_](loss_cause) mutable { stop.request_stop(); });
+  waiting_ = true;
+  judge_.on_wait(upgraded_, 1);
+  try {
+    host_.core().locks().async_acquire(
+        upgrading_, options_, wait, stop_.get_token(),
+        [this](engine::lease_state_ptr writer, std::shared_ptr<error const> const& failure) {
+          on_upgraded(std::move(writer), failure);
+        },
+        engine::lock_calls::particulars{.in_place_of = lease_->number()});
+  } catch (error const&) {  // the client has been shut down
+    waiting_ = false;
+    judge_.on_answer(upgraded_, 1);
+    give_back();
+  }
+}
+
+void actor::on_upgraded(engine::lease_state_ptr writer, std::shared_ptr<error const> const& failure) {
+  auto const owner = host_.core().owner_id(lease_->number());
+  world_.trace([&] {
+    return owner + (writer ? " is upgraded to " + std::to_string(writer->number())
+                           : std::string{" isn't upgraded: "} + (failure ? failure->what() : "busy"));
+  });
+  if (!std::exchange(waiting_, false)) judge_.fail("an upgrade was answered twice");
+  judge_.on_answer(upgraded_, 1);
+  if (host_.exiting()) {
+    if (writer) judge_.fail("a process that ends has given a lock to one of its threads");
+    return;
+  }
+  if (failure && failure->code() == errc::lost) host_.core().leases().note_lost(*lease_);
+  if (writer) {
+    judge_.on_release(lease_, owner);
+    try {
+      lease_ = host_.core().leases().replace(lease_, std::move(writer));
+    } catch (error const&) {  // it was lost meanwhile
+      holding_ = false;
+      next();
+      return;
+    }
+    judge_.on_granted(upgraded_, lease_, host_.core().owner_id(lease_->number()), world_.now());
+  }
   world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] { give_back(); });
 }
 
@@ -162,6 +231,7 @@ void actor::keep() {
   judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
   auto const owner = host_.core().owner_id(lease_->number());
   world_.trace([&] { return "keeps " + owner; });
+  auto const& kept = upgrading_ && &lease_->queue() == upgrading_.get() ? upgraded_ : habits_.wanted;
   std::optional<std::chrono::milliseconds> time;
   auto until = lease_->provisional ? world_.now() + habits_.options.ttl : lease_->deadline();
   if (!world_.once_in(4)) {
@@ -175,7 +245,7 @@ void actor::keep() {
   if (habits_.wanted.lock->beside == kind::company::readers && habits_.wanted.lock->of_redisson())
     judge_.excuse(owner);
   if (host_.core().leases().keep(lease_, time) == release_result::kept) {
-    judge_.on_kept(habits_.wanted, owner, until);
+    judge_.on_kept(kept, owner, until);
     // The request that set this ttl may have come when the confirmation was sent.
     if (time) judge_.excuse(owner, world_.now() + *time + std::chrono::milliseconds{1});
   } else {

@@ -85,6 +85,8 @@ class actor {
   void wait_and_acquire(nanoseconds least, nanoseconds most);
   void acquire();
   void on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure);
+  void upgrade();
+  void on_upgraded(engine::lease_state_ptr writer, std::shared_ptr<error const> const& failure);
   void give_back();
   void give_back_permits();
   void keep();
@@ -95,6 +97,8 @@ class actor {
   process& host_;
   habits const habits_;
   engine::lock_queue_ptr queue_;
+  engine::lock_queue_ptr upgrading_;  ///< for what its leases may become
+  part upgraded_;                     ///< that
   engine::effective_options_ptr options_;
   engine::lease_state_ptr lease_;
   std::stop_source stop_;

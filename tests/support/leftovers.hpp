@@ -18,7 +18,8 @@ namespace holdfast::test {
 /// acquire request; and the record of a client, until the client ends.
 inline bool outlives_locks(std::string const& key) {
   return key.ends_with(":holdfast_token") || key.ends_with(":holdfast_newest_ask") ||
-         key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:");
+         key.ends_with(":holdfast_gave_up") || key.starts_with("holdfast_client:") ||
+         key.starts_with("redisson_lock_token:");
 }
 
 /// The keys that a lock must not leave behind, sorted: the order in which Redis lists keys depends on the

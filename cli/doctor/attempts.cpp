@@ -194,6 +194,7 @@ void try_all(probe::server_session& server, server_facts& facts) {
   attempts.run(always, "pttl", {"PTTL", names.counter});
   attempts.run(always, "pexpire", {"PEXPIRE", names.counter, "30000"});
   attempts.run(always, "zcard", {"ZCARD", names.queue});
+  attempts.run(always, "zcount", {"ZCOUNT", names.queue, "0", "0"});
   attempts.run(always, "zrange", {"ZRANGE", names.queue, "0", "0"});
   attempts.run(always, "zrank", {"ZRANK", names.queue, "x"});
   attempts.run(always, "zrem", {"ZREM", names.queue, "x"});

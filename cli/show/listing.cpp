@@ -36,7 +36,7 @@ std::string cell(std::optional<microseconds> const time) {
 std::string numbers(lock_state const& state) {
   auto const remaining = state.available.value_or(0);
   if (state.kind == lock_kind::permits)
-    return fmt::format("{} of {} out", state.holding, state.permits.value_or(0));
+    return fmt::format("{} of {} out", state.permits.value_or(0) - remaining, state.permits.value_or(0));
   switch (state.counts) {
     case counter_use::permits:
       return fmt::format("{} left", remaining);

@@ -63,8 +63,8 @@ std::string_view doing(hold_side side) {
 }
 
 /// What a waiter waits for, if that isn't the whole lock.
-std::string_view wish_of(hold_side side) {
-  switch (side) {
+std::string wish_of(waiter_info const& waiter) {
+  switch (waiter.side) {
     case hold_side::read:
       return ", to read";
     case hold_side::upgrade:
@@ -72,6 +72,7 @@ std::string_view wish_of(hold_side side) {
     case hold_side::write:
       return ", to upgrade its lease";
     case hold_side::permit:
+      return waiter.count > 1 ? fmt::format(", for {} permits", waiter.count) : std::string{};
     case hold_side::exclusive:
       break;
   }
@@ -86,10 +87,14 @@ void add_holders(lock_state const& state, lines& to) {
   to.push_back(field("holders", std::to_string(state.holding)));
   std::size_t place = 0;
   for (auto const& hold : state.holders) {
-    auto const holder = hold.side == hold_side::permit ? hold.process.owner : hold.process.to_string();
+    bool const has_permits = hold.side == hold_side::permit;
+    auto const holder =
+        has_permits && state.wire == wire::redisson ? hold.process.owner : hold.process.to_string();
+    auto const count =
+        has_permits ? fmt::format(", {} permits", hold.count) : fmt::format(", held {} times", hold.count);
     to.push_back(fmt::format("  {:>3}. {}, {:<8} {}{}", ++place, doing(hold.side),
                              hold.ttl_left ? cell(hold.ttl_left) : "for ever", one_line(holder),
-                             hold.count > 1 ? fmt::format(", held {} times", hold.count) : ""));
+                             hold.count > 1 ? count : ""));
   }
   add_more(state.holding - static_cast<std::int64_t>(place), to);
 }
@@ -101,7 +106,7 @@ void add_queue(lock_state const& state, lines& to) {
   for (auto const& waiter : state.queue) {
     to.push_back(waiter.waited || state.wire == wire::plain
                      ? fmt::format("  {:>3}. waits {:<8} {}{}", ++place, cell(waiter.waited),
-                                   one_line(waiter.process.to_string()), wish_of(waiter.side))
+                                   one_line(waiter.process.to_string()), wish_of(waiter))
                      : fmt::format("  {:>3}. {:<14} {}", ++place,
                                    waiter.credit_left ? "dead in " + cell(waiter.credit_left) : "for ever",
                                    one_line(waiter.process.to_string())));
@@ -150,7 +155,7 @@ std::string holding(lock_state const& state) {
     case lock_kind::read_write:
       return (state.holders.front().side == hold_side::write ? "written by " : "read by ") + holder + more;
     case lock_kind::permits:
-      return "permits: " + numbers(state);
+      return "permits: " + numbers(state) + (state.holder.pid == 0 ? std::string{} : ", by " + holder + more);
     case lock_kind::counter:
       return "counter: " + numbers(state);
     default:
@@ -200,7 +205,7 @@ std::vector<std::string> page(lock_state const& state) {
   } else {
     add_only_holder(state, all);
   }
-  if (state.kind != lock_kind::free)
+  if (state.kind != lock_kind::free && state.type != "none")
     all.push_back(field("ttl left", state.ttl_left ? cell(state.ttl_left) : "for ever: it has no ttl"));
   if (state.wire == wire::plain || state.token != 0)
     all.push_back(field("token", state.token == 0 ? "none given yet" : std::to_string(state.token)));

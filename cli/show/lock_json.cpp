@@ -91,6 +91,7 @@ json with_queue(lock_state const& state) {
     entry.set("side", to_string(waiter.side));
     set_time(entry, "waited_ms", waiter.waited);
     set_time(entry, "credit_ms", waiter.credit_left);
+    if (waiter.side == hold_side::permit) entry.set("count", waiter.count);
     queue.add(std::move(entry));
   }
   auto object = to_json(state);

@@ -25,7 +25,7 @@ enum class lock_kind : std::uint8_t {
   // Redisson's, whether Holdfast or Java made it:
   reentrant,   ///< a mutex of any kind: RLock, RFairLock, RSpinLock, RFencedLock
   read_write,  ///< a shared_mutex: RReadWriteLock; on the plain wire (lock_state::wire): held by readers
-  permits,     ///< an expiring_semaphore: RPermitExpirableSemaphore
+  permits,     ///< an expiring_semaphore: RPermitExpirableSemaphore; on the plain wire a format of its own
   /// A number without a ttl: what is left of a semaphore (RSemaphore), the count of a latch
   /// (RCountDownLatch), or any other number. While somebody waits, lock_state::counts tells them apart. A
   /// number with a ttl counts as foreign.
@@ -45,11 +45,11 @@ enum class hold_side : std::uint8_t {
 
 /// One holder of a name.
 struct hold_info {
-  process_info process{};  ///< of a permit only `owner` is set: its id, 32 hexadecimal digits
+  process_info process{};  ///< of a permit of Redisson's only `owner` is set: its id, 32 hexadecimal digits
   hold_side side = hold_side::exclusive;
-  /// How many times. Always 1 for Holdfast. Java counts how often a thread has locked; a count higher than
-  /// that is left behind by a request that was sent twice, and then the lock isn't free after the last
-  /// unlock.
+  /// How many times; of permits on the plain wire how many of them. Else always 1 for Holdfast. Java counts
+  /// how often a thread has locked; a count higher than that is left behind by a request that was sent twice,
+  /// and then the lock isn't free after the last unlock.
   std::int64_t count = 1;
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl
 };
@@ -58,8 +58,9 @@ struct hold_info {
 /// it is a thread.
 struct waiter_info {
   process_info process{};
-  hold_side side = hold_side::exclusive;  ///< `read`, `upgrade`: it waits for that; `write`: it has the
-                                          ///< upgrade lease, and waits to write
+  /// `read`, `upgrade`, `permit`: it waits for that; `write`: it has the upgrade lease, and waits to write.
+  hold_side side = hold_side::exclusive;
+  std::int64_t count = 1;                             ///< of permits: how many it waits for
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
   /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first.
   /// nullopt elsewhere.

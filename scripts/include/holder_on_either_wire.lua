@@ -1,7 +1,7 @@
 -- @needs owner
 -- @leaves holder_of
--- Who has a lock, on whichever wire it is: of several readers, or of one of Redisson's, `owner`, if it has a hold there, or nobody whom
--- we know (''); nil when it is free. `readers`: those of the plain wire.
+-- Who has a lock, on whichever wire it is: of several readers or permits, or of one of Redisson's, `owner`, if it has a hold there, or
+-- nobody whom we know (''); nil when it is free. `readers`: those of the plain wire.
 local function holder_of(key, readers)
   local kind = redis.call('TYPE', key).ok
   if kind == 'none' then return nil end
@@ -11,6 +11,7 @@ local function holder_of(key, readers)
     local function has(side) return type(redis.pcall('ZSCORE', readers, owner .. side)) == 'string' end
     return (has(':r') or has(':u')) and owner or ''
   end
+  if kind == 'zset' then return redis.call('ZSCORE', key, owner) and owner or '' end
   if kind ~= 'hash' then return '' end
   return redis.call('HEXISTS', key, owner) + redis.call('HEXISTS', key, owner .. ':write') > 0 and owner or ''
 end

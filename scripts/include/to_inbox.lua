@@ -5,7 +5,7 @@
 -- node that has the lock; or UNCOUNTED, in a cluster of which it isn't known, or which can't (below 7): both ways, and the
 -- message counts as heard, since PUBLISH doesn't count the listeners of other nodes, who hear it all the same.
 local function inbox_of(waiter, queue)
-  return string.sub(queue, 1, -6) .. 'inbox:' .. string.sub(waiter, 1, 36)  -- in place of "queue"
+  return string.sub(queue, 1, -6) .. 'inbox:' .. string.sub(waiter, 1, 36)  -- in place of "queue", or "token"
 end
 local function to_inbox(waiter, queue, message)
   local inbox = inbox_of(waiter, queue)

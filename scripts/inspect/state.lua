@@ -1,7 +1,9 @@
 -- Looks at a lock and changes nothing. Whatever stands in its keys, and of whatever type, is an answer.
 -- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string (of readers a list: how many of them there are, and
--- owner, milliseconds left, owner, milliseconds left... of the first `most`, or of 100), pttl, token counter, how many wait, the
--- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue}, and where there is
+-- owner, milliseconds left, owner, milliseconds left... of the first `most`, or of 100; of permits: how many there are, how many of
+-- them are out, how many owners have some, and owner, milliseconds left, how many it has...), pttl, token counter, how many wait, the
+-- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue, or for permits {owner, ticket,
+-- how many it waits for...}}, and where there is
 -- anything in Redisson's format one more: what redisson_facts says. `scope` "both": of a lock of the plain wire, too, for which
 -- nobody of Redisson's can be but waiting; "plain": also when the right to look at Redisson's is missing.
 local lock = KEYS[1]
@@ -29,6 +31,35 @@ local function look_at_readers(readers)
   end
   return holders
 end
+-- Who has, or waits for, more than one permit has a second member behind `heavy`: see permits.lua.
+local heavy = 8000000000000000
+local function weigh(set, owner)
+  local score = redis.call('ZSCORE', set, owner .. ':p')
+  return score and score - heavy or 1
+end
+-- Of permits those whose time isn't over, the one that ends first first. Nothing when these are no permits.
+local function look_at_permits(permits)
+  local marker = redis.call('ZRANGE', permits, 0, 0, 'WITHSCORES')
+  local size = string.match(marker[1], '^holdfast_permits:(%d+)$')
+  if not size then return nil end
+  local now_ms = math.floor(micros() / 1000)
+  local limit = tonumber(most) > 0 and tonumber(most) or 100
+  local out, place = -marker[2], 1
+  local first = redis.call('ZRANGE', permits, place, place, 'WITHSCORES')
+  while first[1] and tonumber(first[2]) <= now_ms do
+    out, place = out - weigh(permits, first[1]), place + 1
+    first = redis.call('ZRANGE', permits, place, place, 'WITHSCORES')
+  end
+  local count = redis.call('ZCOUNT', permits, string.format('(%.0f', now_ms), string.format('(%.0f', heavy))
+  local holders = {tonumber(size), out, count}
+  local members = count > 0 and redis.call('ZRANGE', permits, place, place + math.min(count, limit) - 1, 'WITHSCORES') or {}
+  for i = 1, #members, 2 do
+    holders[#holders + 1] = members[i]
+    holders[#holders + 1] = math.floor(members[i + 1] - now_ms)
+    holders[#holders + 1] = weigh(permits, members[i])
+  end
+  return holders
+end
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
 -- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
 local kind = redis.call('TYPE', lock).ok
@@ -40,12 +71,31 @@ if is(queue, 'zset') then
   if tonumber(most) > 0 then first = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES') end
 end
 local pttl = redis.call('PTTL', lock)
-local answer = {kind, holder, pttl, last, waiting, micros(), first}
+local permits = kind == 'zset' and look_at_permits(lock)
+local permit_queue = string.sub(queue, 1, -6) .. 'permit_queue'
+if kind == 'none' and waiting == 0 and is(permit_queue, 'zset') then
+  local size = string.sub(queue, 1, -6) .. 'permits'
+  permits = {is(size, 'string') and tonumber(redis.call('GETRANGE', size, 0, 31)) or 0, 0, 0}
+end
+if permits then
+  waiting, first = 0, {}
+  if is(permit_queue, 'zset') then
+    waiting = redis.call('ZCOUNT', permit_queue, '-inf', string.format('(%.0f', heavy))
+    local entries = tonumber(most) > 0 and waiting > 0
+      and redis.call('ZRANGE', permit_queue, 0, math.min(most, waiting) - 1, 'WITHSCORES') or {}
+    for i = 1, #entries, 2 do
+      first[#first + 1] = entries[i]
+      first[#first + 1] = entries[i + 1]
+      first[#first + 1] = weigh(permit_queue, entries[i])
+    end
+  end
+end
+local answer = {kind, permits or holder, pttl, last, waiting, micros(), first}
 -- An owner of the plain wire, or a lock of it that is free, is nothing of Redisson's. The server may have lost the set of readers.
 local readers = string.sub(queue, 1, -6) .. 'readers'
 local by_readers = holder == 'holdfast_readers' and (is(readers, 'zset') or is(readers, 'none'))
 if by_readers then answer[2] = look_at_readers(readers) end
-local of_plain = by_readers or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
+local of_plain = permits or by_readers or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
 if scope == 'both' or not of_plain then
   local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end
   local fine, facts = true

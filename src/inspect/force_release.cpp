@@ -15,6 +15,7 @@
 #include "scripts/redisson_rw.hpp"
 #include "scripts/run.hpp"
 #include "sync/options_check.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/plain/shared.hpp"
 #include "wire/redisson/permit_id.hpp"
 
@@ -71,7 +72,8 @@ std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
   std::vector<petition> all;
   for (auto const* const holder : holders)
     all.push_back({.holder = holder, .expected = seen.wire == wire::plain || holder->process.pid != 0});
-  if (seen.kind == lock_kind::permits) return all;  // permits don't name their holders
+  // Those of Redisson's wire don't name their holders.
+  if (seen.kind == lock_kind::permits && seen.wire == wire::redisson) return all;
   auto const end = clock::now() + grace;
   auto next_ask = clock::now();
   for (;;) {
@@ -101,6 +103,12 @@ call take_reader(lock_state const& seen, hold_info const& hold, engine::publishi
   engine::release_policy const policy{.publish = publish};
   auto const& kind = hold.side == hold_side::upgrade ? recipes::plain::upgradable : recipes::plain::reader;
   return kind.release({.name = seen.name, .owner = hold.process.owner}, policy);
+}
+
+/// What one owner has of the permits of the plain wire.
+call take_permits_of(lock_state const& seen, std::string_view owner, engine::publishing publish) {
+  engine::release_policy const policy{.publish = publish};
+  return recipes::plain::permits.release({.name = seen.name, .owner = owner}, policy);
 }
 
 call take_reentrant(lock_state const& seen, std::string_view owner, engine::publishing publish) {
@@ -140,7 +148,8 @@ call take_permits(lock_state const& seen, std::string_view id, engine::publishin
 /// lose it together.
 std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole,
                           engine::publishing publish) {
-  if (seen.kind == lock_kind::permits && whole) return {take_permits(seen, {}, publish)};
+  bool const on_redisson = seen.wire == wire::redisson;
+  if (seen.kind == lock_kind::permits && on_redisson && whole) return {take_permits(seen, {}, publish)};
   if (seen.kind == lock_kind::read_write && seen.wire == wire::redisson && whole &&
       seen.holding > std::ssize(seen.holders))
     return {take_read_write(seen, {}, publish)};
@@ -154,7 +163,8 @@ std::vector<call> takings(lock_state const& seen, std::span<petition const> aske
     if (petition.answer < 0) continue;
     if (seen.kind == lock_kind::exclusive) all.push_back(take_plain(seen, owner, publish));
     if (seen.kind == lock_kind::reentrant) all.push_back(take_reentrant(seen, owner, publish));
-    if (seen.kind == lock_kind::permits) all.push_back(take_permits(seen, owner, publish));
+    if (seen.kind == lock_kind::permits)
+      all.push_back(on_redisson ? take_permits(seen, owner, publish) : take_permits_of(seen, owner, publish));
     if (seen.kind == lock_kind::read_write && seen.wire == wire::plain)
       all.push_back(take_reader(seen, *petition.holder, publish));
     else if (seen.kind == lock_kind::read_write)

@@ -65,6 +65,31 @@ void read_readers(lock_state& state, resp::reply const& list) {
   if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
 }
 
+void read_permits(lock_state& state, resp::reply const& list) {
+  state.kind = lock_kind::permits;
+  state.permits = list[0].integer;
+  state.available = list[0].integer - list[1].integer;
+  state.holding = list[2].integer;
+  for (std::size_t i = 3; i + 2 < list.size(); i += 3) {
+    state.holders.push_back({.process = {.owner = list[i].text},
+                             .side = hold_side::permit,
+                             .count = list[i + 2].integer,
+                             .ttl_left = milliseconds{list[i + 1].integer}});
+  }
+  if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
+}
+
+/// {owner, ticket...} of a queue; of permits {owner, ticket, how many...}.
+void read_queue(lock_state& state, std::span<resp::reply const> queue, bool of_permits, microseconds now) {
+  std::size_t const fields = of_permits ? 3 : 2;
+  for (std::size_t i = 0; i + fields <= queue.size(); i += fields) {
+    waiter_info waiter{.process = {.owner = queue[i].text}, .waited = time_waited(now, queue[i + 1].text)};
+    waiter.side = of_permits ? hold_side::permit : take_side(waiter.process.owner);
+    if (of_permits) waiter.count = queue[i + 2].integer;
+    state.queue.push_back(std::move(waiter));
+  }
+}
+
 std::string_view word_of(look_for scope) {
   switch (scope) {
     case look_for::both:
@@ -139,16 +164,16 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   plain.waiting = reply[4].integer;
   microseconds const now{reply[5].integer};
   plain.seen = other.seen = run_info::time_point{now};
-  auto const& queue = reply[6].elements;
-  for (std::size_t i = 0; i + 1 < queue.size(); i += 2) {
-    waiter_info waiter{.process = {.owner = queue[i].text}, .waited = time_waited(now, queue[i + 1].text)};
-    waiter.side = take_side(waiter.process.owner);
-    plain.queue.push_back(std::move(waiter));
-  }
+  bool const of_permits = plain.type != "string" && reply[1].is_array();
+  read_queue(plain, reply[6].elements, of_permits, now);
   if (reply.size() > 7) all.unseen = read_facts(other, reply[7], now);
   auto& holding = other.kind == lock_kind::free ? plain : other;
   if (auto const pttl = reply[2].integer; pttl >= 0) holding.ttl_left = milliseconds{pttl};
   if (&holding == &other) return all;
+  if (of_permits) {
+    read_permits(plain, reply[1]);
+    return all;
+  }
   if (reply[1].is_array()) {
     read_readers(plain, reply[1]);
     return all;

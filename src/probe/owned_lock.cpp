@@ -19,6 +19,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_permit.hpp"
 #include "wire/plain/exclusive.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
 #include "wire/plain/shared.hpp"
 #include "wire/redisson/permit_id.hpp"
@@ -44,10 +45,11 @@ struct found_hold {
 };
 
 /// The recipe of an exclusive lock that is held serves fair ones, too, on the plain wire: they are released
-/// alike. Permits have none, since their printed id doesn't say who made it.
+/// alike. Permits of Redisson's have none, since their printed id doesn't say who made it.
 recipe const& recipe_of(found_hold const& found) {
   if (found.kind == lock_kind::reentrant) return found.fair ? redisson::fair : redisson::lock;
   if (found.kind == lock_kind::read_write && found.wire == wire::plain) return plain::reader;
+  if (found.kind == lock_kind::permits) return plain::permits;
   if (found.kind == lock_kind::read_write)
     return found.hold.side == hold_side::write ? redisson::writer : redisson::reader;
   return plain::exclusive;
@@ -69,6 +71,10 @@ bool was_ours(engine::answer<ownership> const& answer, std::string_view const ab
   refusal.type = resp::kind::error;
   refusal.text = answer.refusal()->text;
   throw inspection::refused(refusal, about, server);
+}
+
+bool is_permit_of_redisson(found_hold const& found) {
+  return found.kind == lock_kind::permits && found.wire == wire::redisson;
 }
 
 using reader_of_replies = engine::answer<ownership> (*)(net::response&&) noexcept;
@@ -184,7 +190,7 @@ bool owned_lock::renew(std::chrono::milliseconds const ttl) {
   }
   auto const found = impl_->find();
   if (!found) return false;
-  if (found->kind != lock_kind::permits)
+  if (!is_permit_of_redisson(*found))
     return impl_->ask(renewal_by(recipe_of(*found), ttl, {.name = impl_->lock, .owner = found->owner}),
                       read_set_ttl);
   auto const permits = names::redisson::permits(impl_->lock);
@@ -205,7 +211,7 @@ bool owned_lock::release() {
   auto const found = impl_->find();
   if (!found) return false;
   auto const publish = impl_->core->publishing_now();
-  if (found->kind != lock_kind::permits)
+  if (!is_permit_of_redisson(*found))
     return impl_->ask(
         recipe_of(*found).release({.name = impl_->lock, .owner = found->owner}, policy_for(publish)),
         read_release);

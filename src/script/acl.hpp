@@ -14,7 +14,8 @@ namespace holdfast::acl {
 inline constexpr std::string_view to_connect{"+ping +auth +select +client|setname +command|info"};
 /// Script calls, and the commands inside the scripts; multi, exec and incr take a free lock without one.
 inline constexpr std::string_view to_lock{
-    "+eval +evalsha +get +getrange +set +del +exists +pexpire +pttl +type +time +zadd +zcard +zpopmin "
+    "+eval +evalsha +get +getrange +set +del +exists +pexpire +pttl +type +time +zadd +zcard +zcount "
+    "+zpopmin "
     "+zrange +zrank "
     "+zrem +zscore +hset +hsetnx +hgetall +multi +exec +incr"};
 /// Instead of calls of scripts, where there are none.
@@ -50,7 +51,7 @@ namespace redisson {
 
 inline constexpr std::string_view to_lock{
     "+hget +hdel +hexists +hkeys +hlen +hscan +incrby +decrby +lindex +lpop +lpos +lrange +lrem +rpush "
-    "+zcount +zincrby +zremrangebyrank"};
+    "+zincrby +zremrangebyrank"};
 
 /// Patterns for the names of names::redisson, which puts braces around a name that has none.
 inline std::string patterns(char sign, std::initializer_list<std::string_view> kinds,

@@ -61,6 +61,15 @@ constexpr std::string_view held_by_readers{"holdfast_readers"};
 /// name.
 inline std::string leader(std::string_view name) { return beside(name, "holdfast_leader"); }
 
+/// The owners that wait for permits: a queue of their own, since what they wait for is no lock.
+inline std::string permit_queue(std::string_view name) { return beside(name, "holdfast_permit_queue"); }
+
+/// How many permits there are, where somebody has said so.
+inline std::string permits(std::string_view name) { return beside(name, "holdfast_permits"); }
+
+/// What the first member of a set of permits begins with; their number follows.
+constexpr std::string_view permits_marker{"holdfast_permits:"};
+
 /// On a master of a quorum: the owner that got its vote by a repeated request, and that request's number.
 inline std::string newest_ask(std::string_view name) { return beside(name, "holdfast_newest_ask"); }
 

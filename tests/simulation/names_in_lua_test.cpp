@@ -15,6 +15,7 @@
 #include "simulation/dataset.hpp"
 #include "simulation/lua_scripts.hpp"
 #include "wire/plain/exclusive.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast::simulation {
@@ -124,6 +125,28 @@ RC_GTEST_PROP(names_in_lua, of_readers_are_those_of_cpp, ()) {
   RC_ASSERT(seen == (name_set{name, record, names::readers(name)}));
 }
 
+RC_GTEST_PROP(names_in_lua, of_permits_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const queue = names::permit_queue(name);
+  recording_server server;
+  server.prepare({"ZADD", name, "-1", std::string{names::permits_marker} + "1", "9000000000", first_owner});
+  server.prepare({"ZADD", queue, "1", other_owner});
+  auto const released = server.named_by(recipes::plain::permits.release({name, first_owner}, {}));
+  RC_ASSERT(released ==
+            (name_set{name, queue, names::token_counter(name), names::inbox(uuid_of_other, name)}));
+
+  recording_server waited_for;
+  waited_for.prepare({"ZADD", queue, "1", other_owner});
+  recipes::plain::keys const keys{name};
+  auto const looked = waited_for.named_by(scripts::inspect::state{.lock = {name},
+                                                                  .counter = {keys.counter},
+                                                                  .queue = {keys.queue},
+                                                                  .most = 10,
+                                                                  .publish = "PUBLISH",
+                                                                  .scope = "plain"}());
+  RC_ASSERT(looked == (name_set{name, keys.counter, keys.queue, queue, names::permits(name)}));
+}
+
 RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
   auto const queue = redisson::fair_queue(name);
@@ -174,7 +197,7 @@ RC_GTEST_PROP(names_in_lua, of_redisson_s_objects_are_those_of_cpp, ()) {
   std::vector<object> const objects{
       {{},
        {queue, redisson::fair_timeouts(name), redisson::lock_channel(name), redisson::rw_channel(name),
-        redisson::semaphore_channel(name), redisson::latch_channel(name)}},
+        redisson::semaphore_channel(name), redisson::latch_channel(name), names::permit_queue(name)}},
       {{"HSET", name, first_owner, "1"},
        {queue, redisson::fair_timeouts(name), redisson::lock_channel(name), redisson::token(name)}},
       {{"HSET", name, "mode", "read", first_owner, "1", other_owner, "2"},
@@ -222,6 +245,12 @@ TEST(names_in_lua, have_no_parts_but_those_tested_here) {
   parts.erase(":write");  // of a field
   parts.erase(":write$");
   for (auto const* const side : {":r", ":u", ":w"}) parts.erase(side);  // of an owner id
+  parts.erase(":p");  // of a member of a set, as these
+  parts.erase("holdfast_permits:");
+  parts.erase("holdfast_permits:%.0f");
+  parts.erase("^holdfast_permits:%d+$");
+  parts.erase("^holdfast_permits:(%d+)$");
+  std::erase_if(parts, [](std::string const& part) { return part.find(' ') != std::string::npos; });  // texts
   EXPECT_THAT(parts, testing::UnorderedElementsAre(
                          ":", "{", "}", ":{", "^(.*)asked:", "holdfast_readers",
                          "inbox:", "holdfast_inbox:", ":rwlock_timeout:", "redisson_lock__channel",

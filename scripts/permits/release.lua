@@ -1,0 +1,33 @@
+-- Gives all permits of one owner back, and those that are left to the first in the queue.
+-- Reply: 1 it had some; 0 it had none (any more); -1 the key is something else.
+local lock = KEYS[1]
+local counter = KEYS[2]
+local queue = KEYS[3]
+local size = KEYS[4]
+local owner = ARGV[1]
+local grant_ms = ARGV[2]
+local publish = ARGV[3]
+-- Nobody waits, and it has one: without the functions below, which cost more to make.
+local first = redis.pcall('ZRANGE', lock, 0, 1, 'WITHSCORES')
+if first.err then return -1 end
+if not first[1] then return 0 end
+if not string.match(first[1], '^holdfast_permits:%d+$') then return -1 end
+if redis.call('EXISTS', queue) == 0 then
+  if first[2] == '-1' then return first[3] == owner and redis.call('DEL', lock) or 0 end
+  if not redis.call('ZSCORE', lock, owner .. ':p') then
+    if redis.call('ZREM', lock, owner) == 0 then return 0 end
+    redis.call('ZADD', lock, first[2] + 1, first[1])
+    return 1
+  end
+end
+-- @include micros
+-- @include take_tokens
+-- @include to_inbox
+-- @include permits
+look(0)
+if not take_out(owner) then return 0 end
+drop_expired()
+-- Should a side key be spoilt, the permits are left all the same; the waiters find out by themselves.
+pcall(let_in, grant_ms)
+end_empty()
+return 1

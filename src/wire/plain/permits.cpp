@@ -1,0 +1,64 @@
+#include "wire/plain/permits.hpp"
+
+#include "scripts/permits.hpp"
+
+namespace holdfast::recipes::plain {
+namespace {
+
+using namespace engine;
+
+namespace permit_calls {
+
+namespace lua = scripts::permits;
+
+call acquire(std::string_view name, acquire_request const& request) {
+  permit_keys const k{name};
+  return lua::acquire{.lock = {k.lock},
+                      .counter = {k.counter},
+                      .queue = {k.queue},
+                      .size = {k.size},
+                      .owner = request.owner,
+                      .amount = request.amount,
+                      .ttl_ms = request.ttl.count(),
+                      .offered = request.size,
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket,
+                      .waited_us = request.waited.count(),
+                      .grant_ms = grant_ttl.count(),
+                      .publish = word_of(request.policy.publish)}();
+}
+
+template <class Script>
+call leave(owned lease, release_policy policy) {
+  permit_keys const k{lease.name};
+  return Script{.lock = {k.lock},
+                .counter = {k.counter},
+                .queue = {k.queue},
+                .size = {k.size},
+                .owner = lease.owner,
+                .grant_ms = policy.grant.count(),
+                .publish = word_of(policy.publish)}();
+}
+
+call renew(milliseconds ttl, std::span<owned const> leases) {
+  lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
+  script.locks.reserve(leases.size());
+  script.owners.reserve(leases.size());
+  for (auto const& lease : leases) {
+    script.locks.push_back({lease.name});
+    script.owners.emplace_back(lease.owner);
+  }
+  return script();
+}
+
+}  // namespace permit_calls
+}  // namespace
+
+constinit engine::recipe const permits{.order = order::strict,
+                                       .sharing = sharing::counted,
+                                       .acquire = permit_calls::acquire,
+                                       .release = permit_calls::leave<permit_calls::lua::release>,
+                                       .abandon = permit_calls::leave<permit_calls::lua::abandon>,
+                                       .renew = permit_calls::renew};
+
+}  // namespace holdfast::recipes::plain

@@ -71,10 +71,11 @@ Once an hour, on any host: --once-per
   crontab: each start that comes a moment early is skipped. With --wait it waits for the end of the time.
 
 Readers, writers and slots
-  --shared and --exclusive are the two sides of a read-write lock. --slots N is a semaphore of N permits. In
-  Redis they look as Redisson (Java) has them, and so do locks with --wire redisson. Programs in Java can use
-  the same ones. They have no tokens. If NAME is a lock of another kind, holdfast refuses it: exit code 65. All
-  callers must give the same N. A caller that gives another number is refused (65); --set-slots changes it.
+  --shared and --exclusive are the two sides of a read-write lock. --slots N is a semaphore of N permits, which
+  is served in the order of arrival. With --wire redisson they look in Redis as Redisson (Java) has them:
+  programs in Java can use the same ones, and they have no tokens, nor an order. If NAME is a lock of another
+  kind, holdfast refuses it: exit code 65. All callers must give the same N. A caller that gives another number
+  is refused (65); --set-slots changes it.
 
 systemd
   In a unit with Type=notify holdfast says READY=1 when it has the lock, and shows its state while it waits

@@ -37,18 +37,16 @@ int replicas_of(lock_words const& from) {
   return static_cast<int>(*from.replicas);
 }
 
-/// For slots, which only Redisson's wire has: refuses options that don't apply to them.
+/// Refuses options that don't apply to slots.
 void check_side(lock_words const& from, run_side side) {
   if (side != run_side::slot) return;
   auto const option = option_of(side);
   if (from.fair) {
     throw failure{usage,
-                  fmt::format("--fair: {} has no queue in Redis that could be served in order; leave one "
-                              "of them out",
+                  fmt::format("--fair: {} has no queue on Redisson's wire, and is served in order on the "
+                              "plain one without that; leave it out",
                               option)};
   }
-  if (from.wire == "plain")
-    throw failure{usage, fmt::format("--wire: {} exists on Redisson's wire only; leave --wire out", option)};
 }
 
 std::string label_from(lock_words const& given) {

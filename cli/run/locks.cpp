@@ -100,7 +100,14 @@ class slot_run : public run_lock {
     }
   }
   obstacle in_the_way() override {
-    auto const text = count_ == 1 ? "its only slot is taken" : fmt::format("all {} slots are taken", count_);
+    auto text = count_ == 1 ? "its only slot is taken" : fmt::format("all {} slots are taken", count_);
+    auto const busy = slots_.last_busy();
+    if (!busy || busy->holder.owner.empty()) return {.text = text, .identity = text};
+    text += fmt::format(" by {}", busy->holder.to_string());
+    auto const others = busy->taken - 1;
+    if (others == 1) text += " and another one";
+    if (others > 1) text += fmt::format(" and {} others", others);
+    if (busy->ahead > 0) text += fmt::format(", {} ahead of you", busy->ahead);
     return {.text = text, .identity = text};
   }
 

@@ -38,10 +38,15 @@ struct busy_info {
   /// How many were ahead in the queue: other processes, and callers of this process; at most 1000. -1:
   /// unknown.
   std::int64_t ahead = -1;
+  // Of permits on the plain wire. `holder` is then whoever has to give its permits back first; it has no
+  // owner if nobody has any. `held_for` is unknown.
+  std::int64_t wanted = 0;   ///< how many the caller wanted; 0: it isn't about permits
+  std::int64_t permits = 0;  ///< how many there are altogether; -1: nobody has said so
+  std::int64_t taken = 0;    ///< how many of them were out
 
   /// "held for 41 s by web-3 pid 812 'nightly import', 5 ahead of you", or "held by unknown (<owner>); its
-  /// key never expires". One line, escaped like
-  /// process_info::to_string().
+  /// key never expires"; of permits "all 3 permits are taken, by web-3 pid 812 'nightly import' and others".
+  /// One line, escaped like process_info::to_string().
   [[nodiscard]] std::string to_string() const;
 };
 

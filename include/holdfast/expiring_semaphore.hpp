@@ -1,6 +1,7 @@
 /// The semaphore whose permits are leases.
 #pragma once
 
+#include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
@@ -21,30 +22,40 @@ namespace holdfast {
 ///
 ///     holdfast::expiring_semaphore s{redis, "license", 5};
 ///     auto permit = s.acquire();                     // a lease: renewed, told of its loss
-///     … permit.owner() …                             // the permit's id, for release(id) elsewhere
+///     auto three = s.acquire(3);                     // one lease of three permits
+///     … permit.owner() …                             // the id, for release(id) elsewhere
 ///
-/// *Guarantees.* Never are more permits valid at the same time than the semaphore was given. Each permit is a
+/// *Guarantees.* Never are more permits valid at the same time than the semaphore was given. Permits are a
 /// lease, with a deadline and a loss signal; the watchdog renews it, or its time is fixed
-/// (lock_options::watchdog, ttl). The permit of a holder that died comes back at the end of its ttl: a waiter
+/// (lock_options::watchdog, ttl). The permits of a holder that died come back at the end of its ttl: a waiter
 /// looks again when the first permit that is out runs out, and at least every client_options::recheck.
-/// Callers of one process are served first come, first served. Between processes there is no order. A permit
-/// is given back once, however often that is asked for.
+/// Callers of one process are served first come, first served. Permits are given back once, however often
+/// that is asked for.
+///
+/// *On the plain wire* callers of all processes are served first come, first served: a caller that wants many
+/// isn't overtaken by one that wants few. One that wants more than there are altogether waits until there are
+/// more, and holds up only its own client. A release gives the permits to the first waiters, one message to
+/// each; a waiter whose process is gone holds nobody up. Each lease has a fencing token, greater than that of
+/// every lease before it. A frozen waiter that was given permits loses them after 2 s. See docs/protocol.md.
+///
+/// *On Redisson's wire* it is Redisson's RPermitExpirableSemaphore, from version 3.17 of it on. A lease is
+/// one permit and has no token, all waiters are told of a release, and there is no order between processes.
+/// An id is 32 hexadecimal digits here, and 16 bytes there. See docs/redisson.md.
 ///
 /// *Size.* An object knows the number of permits if its constructor, try_set_permits() or set_permits() was
-/// given it. It sends the number with its requests for a permit, also while it waits. A semaphore that has
-/// never been given permits takes it, and so does one whose number the server has lost (a restart without
-/// data, an eviction); permits that are out count. A semaphore that has a number keeps it. Without a number
-/// nobody gets a permit, and acquire() waits.
+/// given it. It sends the number with its requests for permits, also while it waits. A semaphore that has
+/// no number takes it, and so does one whose number the server has lost (a restart without data, an
+/// eviction); permits that are out count. A semaphore that has a number keeps it. Without a number nobody
+/// gets a permit, and acquire() waits. On the plain wire a number that came with a request is kept while
+/// permits are out, and one that was set for good; on Redisson's both are kept for good.
 ///
-/// *On the wire.* Redisson's RPermitExpirableSemaphore, from version 3.17 of it on: a string key of the name
-/// with the number of permits left, and a sorted set of the ids of those that are out. See docs/redisson.md.
-/// An id is 32 hexadecimal digits here, and 16 bytes there.
-///
-/// *Options.* Those of a lease, and `wake`; `starvation_limit`, `handoff_…`, `wire` and `fenced` have no
+/// *Options.* Those of a lease, `wake` and `wire`; `starvation_limit`, `handoff_…` and `fenced` have no
 /// effect.
 ///
-/// *Errors.* errc::wrong_type if the keys are something else, or if ids of a Redisson before 3.17 are among
-/// the permits; errc::refused and errc::unreachable as for semaphore.
+/// *Errors.* errc::wrong_type if the keys are something else (a mutex of that name), or on Redisson's wire if
+/// ids of a Redisson before 3.17 are among the permits; errc::refused and errc::unreachable as for semaphore;
+/// std::errc::invalid_argument for a number of permits below 1 or above 2^31 - 1, and on Redisson's wire for
+/// more than one permit to a lease.
 class expiring_semaphore {
  public:
   using acquire_handler = exclusive_lock::acquire_handler;
@@ -65,46 +76,66 @@ class expiring_semaphore {
   /// cluster the call waits while the slot moves from one node to another.
   bool try_set_permits(std::int64_t permits);
 
-  /// Sets the number of all permits, those that are out included. available() is negative if more are out.
-  /// One request.
+  /// Sets the number of all permits, those that are out included. available() is negative if more are out:
+  /// they become fewer as they come back. One request.
   void set_permits(std::int64_t permits);
 
   /// Adds permits, or with a negative number takes them away. One request.
   void add_permits(std::int64_t permits);
 
-  /// Waits for a permit. Throws errc::cancelled if `stop` is triggered. One request if a permit is there.
-  [[nodiscard]] lease acquire(std::stop_token stop = {});
+  /// Waits for permits: one, or several as one lease. Throws errc::cancelled if `stop` is triggered. One
+  /// request if they are there.
+  [[nodiscard]] lease acquire(std::stop_token stop = {}) { return acquire(1, std::move(stop)); }
+  [[nodiscard]] lease acquire(std::int64_t permits, std::stop_token stop = {});
 
-  /// Takes a permit if there is one.
-  [[nodiscard]] std::optional<lease> try_acquire();
+  /// Takes permits if they are there and nobody waits for some.
+  [[nodiscard]] std::optional<lease> try_acquire(std::int64_t permits = 1);
 
   /// Waits at most `wait`. Zero or less tries once.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
                                                      std::stop_token stop = {}) {
-    return try_acquire_within(to_wait(wait), std::move(stop));
+    return try_acquire_within(to_wait(wait), 1, std::move(stop));
+  }
+  template <class Rep, class Period>
+  [[nodiscard]] std::optional<lease> try_acquire_for(std::chrono::duration<Rep, Period> const& wait,
+                                                     std::int64_t permits, std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(wait), permits, std::move(stop));
   }
   template <class Clock, class Duration>
   [[nodiscard]] std::optional<lease> try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
                                                        std::stop_token stop = {}) {
-    return try_acquire_within(to_wait(time), std::move(stop));
+    return try_acquire_within(to_wait(time), 1, std::move(stop));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] std::optional<lease> try_acquire_until(std::chrono::time_point<Clock, Duration> const& time,
+                                                       std::int64_t permits, std::stop_token stop = {}) {
+    return try_acquire_within(to_wait(time), permits, std::move(stop));
   }
 
   // Asynchronous: see exclusive_lock.
 
-  void async_acquire(acquire_handler done, std::stop_token stop = {});
+  void async_acquire(acquire_handler done, std::stop_token stop = {}) {
+    async_acquire(std::move(done), 1, std::move(stop));
+  }
+  void async_acquire(acquire_handler done, std::int64_t permits, std::stop_token stop = {});
   void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
-    async_try_acquire_within({}, std::move(done), std::move(stop));
+    async_try_acquire_within({}, std::move(done), 1, std::move(stop));
   }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
                              std::stop_token stop = {}) {
-    async_try_acquire_within(to_wait(wait), std::move(done), std::move(stop));
+    async_try_acquire_within(to_wait(wait), std::move(done), 1, std::move(stop));
+  }
+  template <class Rep, class Period>
+  void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
+                             std::int64_t permits, std::stop_token stop = {}) {
+    async_try_acquire_within(to_wait(wait), std::move(done), permits, std::move(stop));
   }
 
-  /// Gives back the permit with this id (lease::owner()), whichever process has it. Returns `lost` if it has
-  /// expired or was released before. Throws std::errc::invalid_argument unless the id is 32 hexadecimal
-  /// digits. One request.
+  /// Gives back the permits of the lease with this id (lease::owner()), whichever process has it. Returns
+  /// `lost` if it has expired or was released before. Throws std::errc::invalid_argument unless it is such an
+  /// id. One request.
   release_result release(std::string_view id);
 
   /// How many permits are left; expired ones count as left. Negative: so many more are out than there should
@@ -117,11 +148,21 @@ class expiring_semaphore {
   /// How many permits are out. One request.
   [[nodiscard]] std::int64_t acquired();
 
+  /// Who was in the way when an acquisition of this object last found too few permits, how many were out, and
+  /// how many callers were ahead: see exclusive_lock::last_busy(). The holder is the one that has to give its
+  /// permits back first, unless it renews them. Redisson's wire doesn't tell.
+  [[nodiscard]] std::optional<busy_info> last_busy();
+
  private:
   struct impl;
+  struct on_plain;
+  struct on_redisson;
 
-  [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);
-  void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::stop_token stop);
+  [[nodiscard]] int checked(std::int64_t permits) const;
+  [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
+                                                        std::stop_token stop);
+  void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::int64_t permits,
+                                std::stop_token stop);
 
   std::unique_ptr<impl> impl_;
 };

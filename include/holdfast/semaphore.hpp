@@ -46,9 +46,9 @@ struct waiting_options {
 /// Until somebody gives permits (try_set_permits, release), the semaphore is busy, and acquire() waits. See
 /// exists().
 ///
-/// *On the wire.* Redisson's RSemaphore: a string key of the name with the number of permits that are left.
-/// See docs/redisson.md. While a request may be sent again, a key `{name}:holdfast_done:…` beside it says
-/// that it was carried out. That key runs out by itself.
+/// *On the wire.* On either wire, Redisson's RSemaphore: a string key of the name with the number of permits
+/// that are left. See docs/redisson.md. While a request may be sent again, a key `{name}:holdfast_done:…`
+/// beside it says that it was carried out. That key runs out by itself.
 ///
 /// *Threads.* Many threads may use one object. Permits belong to no thread.
 ///

@@ -21,6 +21,25 @@ std::string spoken(std::chrono::microseconds time) {
   return with(floor<days>(time), " d", floor<hours>(time) - floor<days>(time), " h");
 }
 
+std::string some(std::int64_t permits) {
+  return std::to_string(permits) + (permits == 1 ? " permit" : " permits");
+}
+
+/// How permits are taken, and by whom.
+std::string taken_permits(busy_info const& busy) {
+  if (busy.permits < 0) return "nobody has said how many permits there are";
+  if (busy.wanted > busy.permits)
+    return some(busy.wanted) + " can't be had before there are more than " + std::to_string(busy.permits);
+  auto text = busy.taken < busy.permits
+                  ? std::to_string(busy.taken) + " of " + some(busy.permits) + " are taken"
+              : busy.permits == 1 ? std::string{"the only permit is taken"}
+                                  : "all " + some(busy.permits) + " are taken";
+  if (!busy.holder.owner.empty())
+    text += ", by " + busy.holder.to_string() + (busy.taken > 1 ? " and perhaps others" : "");
+  if (busy.wanted > 1) text += "; " + std::to_string(busy.wanted) + " are wanted";
+  return text;
+}
+
 }  // namespace
 
 std::string process_info::to_string() const {
@@ -36,6 +55,8 @@ std::string process_info::to_string() const {
 }
 
 std::string busy_info::to_string() const {
+  if (wanted > 0)
+    return taken_permits(*this) + (ahead > 0 ? "; " + std::to_string(ahead) + " ahead of you" : "");
   auto text = held_for ? "held for " + spoken(*held_for) + " by " : std::string{"held by "};
   text += holder.to_string();
   if (ahead > 0) text += ", " + std::to_string(ahead) + " ahead of you";

@@ -35,6 +35,8 @@ struct busy {
   std::int64_t counter = 0;                ///< the newest token then: a later grant has a greater one
   std::string holder{};                    ///< the owner id, or what another library wrote
   std::chrono::microseconds held_for{-1};  ///< negative: unknown
+  std::int64_t permits = -1;               ///< of permits: how many there are; -1: nobody has said so
+  std::int64_t out = 0;                    ///< of permits: how many of them are out
 };
 
 /// A fast request doesn't tell. The full one does.

@@ -55,6 +55,11 @@ std::optional<busy_info> obstacle_of(waiter const& caller, client_constants cons
   }
   info.never_expires = reply.pttl == without_ttl;
   info.ahead = reply.ahead < 0 ? -1 : info.ahead + reply.ahead;
+  if (queue.lock_recipe().sharing == sharing::counted && queue.lock_recipe().order == order::strict) {
+    info.wanted = caller.amount;
+    info.permits = reply.permits;
+    info.taken = reply.out;
+  }
   return info;
 }
 

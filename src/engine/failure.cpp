@@ -107,15 +107,17 @@ std::string_view own_key(std::string_view name) noexcept {
     std::string_view mark;
     std::string_view words;
   };
-  constexpr std::array<kind, 8> kinds{{{":holdfast_token", "the token counter of a lock"},
+  constexpr auto kinds = std::to_array<kind>({{":holdfast_token", "the token counter of a lock"},
                                        {":holdfast_queue", "the queue of a lock"},
+                                       {":holdfast_permit_queue", "the queue of a semaphore"},
+                                       {":holdfast_permits", "the size of a semaphore"},
                                        {":holdfast_newest_ask", "a note beside a lock"},
                                        {":holdfast_asked:", "a note beside a lock"},
                                        {":holdfast_leader", "what a leader says of itself"},
                                        {":holdfast_gave_up", "a note beside a lock"},
                                        {":holdfast_last_run", "the record of a job's last run"},
                                        {":holdfast_fence", "the mark of a fence"},
-                                       {"holdfast_client:", "the record of a client"}}};
+                                       {"holdfast_client:", "the record of a client"}});
   for (auto const& [mark, words] : kinds) {
     auto const at = name.find(mark);
     auto const fits = mark.front() != ':' ? at == 0 : at != std::string_view::npos;
@@ -135,6 +137,8 @@ std::string what_it_is(misfit const& problem) {
   if (auto const own = own_key(problem.name); !own.empty())
     return std::string{own} + " (a " + std::string{*problem.type} + ')';
   auto text = "a " + std::string{*problem.type};
+  if (*problem.type == "zset")
+    return "a sorted set (as the permits of an expiring_semaphore are, and holdfast run --slots)";
   if (*problem.type == "hash") text += " (as locks of Redisson are: then say wire=redisson)";
   return text;
 }

@@ -42,6 +42,12 @@ verdict verdict_in(resp::reply& reply) {
   if (reply.is_integer()) return granted{.count = static_cast<int>(reply.integer)};  // without tokens
   if (reply.size() == 2) return granted_from(reply, 0);
   if (reply.size() == 6) return busy_from(reply, 0);
+  if (reply.size() == 8) {
+    auto found = busy_from(reply, 0);
+    std::get<busy>(found).permits = reply[6].integer;
+    std::get<busy>(found).out = reply[7].integer;
+    return found;
+  }
   return busy{};  // not a reply of our script: try again
 }
 

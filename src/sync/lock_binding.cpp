@@ -19,23 +19,35 @@ lock_binding::~lock_binding() { core_->unpin(queue_); }
 
 std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_token const& stop,
                                            int size) const {
-  auto granted = core_->locks().acquire(queue_, options_, wait, stop, size);
+  return acquire_with(options_, wait, stop, size);
+}
+
+std::optional<lease> lock_binding::acquire_with(engine::effective_options_ptr const& options,
+                                                engine::wait_limit wait, std::stop_token const& stop,
+                                                int amount) const {
+  auto granted = core_->locks().acquire(queue_, options, wait, stop, amount);
   if (!granted) return std::nullopt;
   return engine::lease_state::handle(std::move(granted));
 }
 
 void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done,
                                  std::stop_token stop, int size) const {
+  async_acquire_with(options_, wait, std::move(done), std::move(stop), size);
+}
+
+void lock_binding::async_acquire_with(engine::effective_options_ptr const& options, engine::wait_limit wait,
+                                      exclusive_lock::acquire_handler done, std::stop_token stop,
+                                      int amount) const {
   check_handler(done, name_);
   core_->locks().async_acquire(
-      queue_, options_, wait, std::move(stop),
+      queue_, options, wait, std::move(stop),
       [done = std::move(done)](engine::lease_state_ptr granted,
                                std::shared_ptr<error const> const& failure) mutable {
         std::optional<lease> result;
         if (granted) result = engine::lease_state::handle(std::move(granted));
         done(std::move(result), failure ? thrown(*failure) : nullptr);
       },
-      size);
+      amount);
 }
 
 bool lock_binding::take(engine::wait_limit wait, std::stop_token const& stop, int amount) const {

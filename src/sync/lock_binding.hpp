@@ -38,6 +38,13 @@ class lock_binding {
   void async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done, std::stop_token stop,
                      int size = 1) const;
 
+  /// The same with other options than those of this binding: for a kind that learns its size later.
+  [[nodiscard]] std::optional<lease> acquire_with(engine::effective_options_ptr const& options,
+                                                  engine::wait_limit wait, std::stop_token const& stop,
+                                                  int amount) const;
+  void async_acquire_with(engine::effective_options_ptr const& options, engine::wait_limit wait,
+                          exclusive_lock::acquire_handler done, std::stop_token stop, int amount) const;
+
   /// For a kind that isn't leased: true when `amount` was granted.
   [[nodiscard]] bool take(engine::wait_limit wait, std::stop_token const& stop, int amount = 1) const;
   void async_take(engine::wait_limit wait, semaphore::acquire_handler done, std::stop_token stop,

@@ -6,6 +6,7 @@
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/multi.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
 #include "wire/plain/shared.hpp"
 #include "wire/redisson/recipes.hpp"
@@ -20,6 +21,7 @@ constexpr wires exclusive_wires{
 constexpr wires fair_wires{.plain = plain::fair, .redisson = redisson::fair, .fenced = nullptr};
 constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
 constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
+constexpr wires permit_wires{.plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr};
 constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
 bool on_redisson(lock_options const& options, engine::core const& client) noexcept {

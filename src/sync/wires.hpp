@@ -27,6 +27,7 @@ struct shared_wires {
   wires reader;
 };
 [[nodiscard]] shared_wires wires_of(sharing_policy policy) noexcept;
+extern wires const permit_wires;
 extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues of a mutex
 
 [[nodiscard]] bool on_redisson(lock_options const& options, engine::core const& client) noexcept;

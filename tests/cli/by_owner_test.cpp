@@ -110,7 +110,8 @@ TEST_F(by_owner, all_kinds_of_lock_are_renewed_and_released) {
                          {{"--wire", "redisson", "--fair"}, {"--wire", "redisson"}},
                          {{"--shared"}, {"--exclusive"}},
                          {{"--exclusive"}, {"--shared"}},
-                         {{"--slots", "1"}, {"--slots", "1"}}}) {
+                         {{"--slots", "1"}, {"--slots", "1"}},
+                         {{"--wire", "redisson", "--slots", "1"}, {"--wire", "redisson", "--slots", "1"}}}) {
     redis.command({"FLUSHALL"});
     auto const made = acquired(server.url(), options);
     EXPECT_EQ(try_run(server.url(), other), 75) << options.front();

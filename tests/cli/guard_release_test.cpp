@@ -45,6 +45,9 @@ TEST_F(killed_holdfast, has_its_lock_given_back_when_the_command_has_ended) {
     redis.command({"FLUSHALL"});
   }
   kill_during(server.url(), {"--slots", "2"}, "echo $$; exec sleep 1000");
+  EXPECT_TRUE(comes_free());
+  redis.command({"FLUSHALL"});
+  kill_during(server.url(), {"--slots", "2", "--wire", "redisson"}, "echo $$; exec sleep 1000");
   EXPECT_TRUE(eventually([&] { return redis.get("job") == "2"; }));
 }
 

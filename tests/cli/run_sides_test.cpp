@@ -101,7 +101,11 @@ TEST_F(run_sides, gives_the_command_no_token_where_there_is_none) {
   EXPECT_THAT(of_redisson.out(), testing::MatchesRegex("prices none [0-9a-f-]{36}:[0-9]+\n"));
   auto slot = brief({"--slots", "1"}, script);
   EXPECT_EQ(slot.wait(), 0);
-  EXPECT_THAT(slot.out(), testing::MatchesRegex("prices none [0-9a-f]{32}\n"));
+  EXPECT_THAT(slot.out(), testing::MatchesRegex("prices [0-9]+ [0-9a-f-]{36}:[0-9]+\n"));
+  redis.command({"FLUSHALL"});
+  auto slot_of_redisson = brief({"--slots", "1", "--wire", "redisson"}, script);
+  EXPECT_EQ(slot_of_redisson.wait(), 0);
+  EXPECT_THAT(slot_of_redisson.out(), testing::MatchesRegex("prices none [0-9a-f]{32}\n"));
 }
 
 TEST_F(run_sides, runs_in_as_many_slots_as_there_are) {
@@ -110,7 +114,8 @@ TEST_F(run_sides, runs_in_as_many_slots_as_there_are) {
   ASSERT_TRUE(has_holders(2));
   auto third = brief({"--slots", "2", "--no-wait"});
   EXPECT_EQ(third.wait(), 75);
-  EXPECT_THAT(third.err(), AllOf(HasSubstr("slot of \"prices\" on"), HasSubstr("all 2 slots are taken")));
+  EXPECT_THAT(third.err(), AllOf(HasSubstr("slot of \"prices\" on"), HasSubstr("all 2 slots are taken by "),
+                                 HasSubstr(" and another one")));
   auto waiter = brief({"--slots", "2"});
   ASSERT_TRUE(eventually([&] { return inspected("prices").at("waiting") == 1; }));
   first.signal(SIGTERM);
@@ -133,11 +138,11 @@ TEST_F(run_sides, refuses_another_number_of_slots_unless_it_is_to_be_set) {
   EXPECT_EQ(more.wait(), 65);
   EXPECT_THAT(more.err(), testing::AllOf(testing::HasSubstr("slots of \"prices\" are 3, not 5"),
                                          testing::HasSubstr("--set-slots")));
-  EXPECT_EQ(redis.get("prices"), "3");
+  EXPECT_EQ(redis.get("{prices}:holdfast_permits"), "3");
   auto set = brief({"--slots", "5", "--set-slots"});
   EXPECT_EQ(set.wait(), 7);
   EXPECT_EQ(set.err(), "holdfast: slots of \"prices\" changed from 3 to 5\n");
-  EXPECT_EQ(redis.get("prices"), "5");
+  EXPECT_EQ(redis.get("{prices}:holdfast_permits"), "5");
   EXPECT_EQ(brief({"--slots", "5"}).err(), "");
 }
 

@@ -130,7 +130,6 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"run", "--again", "--once-per", "hour", "job", "--", "true"}, "--again: --once-per says how often"},
       {{"run", "--again=always", "--keep", "job", "--", "true"}, "--again: --keep leaves the lock"},
       {{"run", "--again=daily", "job", "--", "true"}, "not in {on-loss,always}"},
-      {{"run", "--slots", "2", "--wire", "plain", "job", "--", "true"}, "on Redisson's wire only"},
       {{"run", "--wire", "all", "job", "--", "true"}, "--wire"},
       {{"ls", "--wire", "java"}, "--wire"},
       {{"inspect"}, "NAME is required"},

@@ -40,7 +40,7 @@ class permits_fault : public fault {
   flaky_proxy proxy_{server_.socket_path()};
   client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
   semaphore uploads_{redis_, "uploads"};
-  expiring_semaphore license_{redis_, "license"};
+  expiring_semaphore license_{redis_, "license", {.wire = wire::redisson}};
   latch ready_{redis_, "ready"};
 };
 

@@ -164,8 +164,9 @@ TEST_F(tenants, can_touch_no_key_of_another) {
     waiter const next{second};
     ASSERT_TRUE(waits(other, name));
     auto web = raw_as("web");
-    for (auto const& key : {name, names::token_counter(name), names::queue(name), names::fence_mark(name),
-                            names::readers(name), names::asked(name, lease.owner())}) {
+    for (auto const& key :
+         {name, names::token_counter(name), names::queue(name), names::fence_mark(name), names::readers(name),
+          names::permits(name), names::permit_queue(name), names::asked(name, lease.owner())}) {
       SCOPED_TRACE(key);
       EXPECT_REFUSED(web, {"GET", key});
       EXPECT_REFUSED(web, {"TYPE", key});

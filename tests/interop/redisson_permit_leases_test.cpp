@@ -22,8 +22,8 @@ class redisson_permit_leases : public beside_each_redisson {
     return run_async([this] { return listening_permits_.try_acquire_for(acquire_timeout); });
   }
 
-  expiring_semaphore permits_{redis_, "license"};
-  expiring_semaphore listening_permits_{listening_, "license"};
+  expiring_semaphore permits_{redis_, "license", {.wire = wire::redisson}};
+  expiring_semaphore listening_permits_{listening_, "license", {.wire = wire::redisson}};
 };
 
 INSTANTIATE_TEST_SUITE_P(all, redisson_permit_leases,
@@ -65,7 +65,7 @@ TEST_P(redisson_permit_leases, of_theirs_are_given_back_by_us_and_wake_them) {
 TEST_P(redisson_permit_leases, of_ours_are_given_back_by_them_and_we_are_told) {
   redisson java{server_, GetParam()};
   auto const java_permits = java.permits("license");
-  expiring_semaphore holdfast_permits{redis_, "license", {.ttl = 6s}};
+  expiring_semaphore holdfast_permits{redis_, "license", {.ttl = 6s, .wire = wire::redisson}};
   EXPECT_TRUE(holdfast_permits.try_set_permits(1));
   auto permit = holdfast_permits.acquire();
   ASSERT_THAT(permit.owner(), SizeIs(32));
@@ -111,7 +111,7 @@ TEST_P(redisson_permit_leases, wake_them_when_we_release) {
 
 TEST_P(redisson_permit_leases, of_ours_are_renewed_past_two_ttls) {
   redisson java{server_, GetParam()};
-  expiring_semaphore holdfast_permits{redis_, "license", {.ttl = 5s}};
+  expiring_semaphore holdfast_permits{redis_, "license", {.ttl = 5s, .wire = wire::redisson}};
   EXPECT_TRUE(holdfast_permits.try_set_permits(1));
   auto permit = holdfast_permits.acquire();
   EXPECT_EQ(java.permits("license").try_acquire(10500ms), "none");

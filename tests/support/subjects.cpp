@@ -134,6 +134,8 @@ std::vector<subject> const& subjects() {
 subject const shared_reader{"shared_mutex_reader", wake::inbox, make_reader_lock};
 subject const redisson_reader{"shared_mutex_reader_redisson", wake::inbox, on_redisson<make_reader_lock>};
 subject const expiring_permit{"expiring_semaphore", wake::automatic, make_lock<expiring_semaphore>};
+subject const redisson_permit{"expiring_semaphore_redisson", wake::automatic,
+                              on_redisson<make_lock<expiring_semaphore>>};
 
 subject const& subject_titled(std::string_view title) {
   for (auto const* const kinds : {&kinds_of_one_deployment(), &kinds_of_quorum()}) {
@@ -141,7 +143,7 @@ subject const& subject_titled(std::string_view title) {
       if (s.title == title) return s;
     }
   }
-  for (auto const* const s : {&shared_reader, &redisson_reader, &expiring_permit}) {
+  for (auto const* const s : {&shared_reader, &redisson_reader, &expiring_permit, &redisson_permit}) {
     if (s->title == title) return *s;
   }
   throw std::invalid_argument{"no such subject: " + std::string{title}};

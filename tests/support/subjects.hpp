@@ -66,6 +66,7 @@ std::vector<subject> const& subjects();
 extern subject const shared_reader;
 extern subject const redisson_reader;
 extern subject const expiring_permit;
+extern subject const redisson_permit;
 
 /// Any subject, by its title.
 subject const& subject_titled(std::string_view title);

@@ -24,6 +24,9 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   auto const& first = queue.waiters.front();
   if (!queue.lock_recipe().leased)
     return contender.amount == first.amount ? grant_use::for_good : grant_use::other_amount;
+  // Where the order isn't strict the amount of a leased kind is that of all permits.
+  if (queue.lock_recipe().order == order::strict && contender.amount != first.amount)
+    return grant_use::other_amount;
   if (first.options->acknowledged() && !contender.acknowledged) return grant_use::unacknowledged;
   if (now >= deadline) return grant_use::expired;
   auto const& wanted = first.options->options;

@@ -7,6 +7,7 @@
 
 #include "script/names.hpp"
 #include "scripts/exclusive.hpp"
+#include "scripts/permits.hpp"
 #include "scripts/quorum.hpp"
 #include "scripts/shared.hpp"
 
@@ -58,6 +59,20 @@ call leave_readers(std::string_view name, std::string_view owner, std::string_vi
                                   .publish = word_of(mode)}();
 }
 
+/// The same for permits.
+call leave_permits(std::string_view name, std::string_view owner, publishing mode) {
+  auto const counter = names::token_counter(name);
+  auto const queue = names::permit_queue(name);
+  auto const size = names::permits(name);
+  return scripts::permits::abandon{.lock = {name},
+                                   .counter = {counter},
+                                   .queue = {queue},
+                                   .size = {size},
+                                   .owner = owner,
+                                   .grant_ms = grant_ttl.count(),
+                                   .publish = word_of(mode)}();
+}
+
 }  // namespace
 
 /// Whether nothing of the acquisition is left: no contender, no lease (not even a handed-over one), and no
@@ -90,10 +105,11 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
     backend_.run(leave_queue<scripts::quorum::abandon>(name, owner, mode), {}, how);
     return;
   }
-  // Nothing tells whether it waited to read or to write.
+  // Nothing tells whether it waited to read, to write, or for permits.
   backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), {}, how);
   for (auto const side : {names::reader_suffix, names::upgrade_suffix})
     backend_.run(leave_readers(name, owner, side, mode), {}, how);
+  backend_.run(leave_permits(name, owner, mode), {}, how);
 }
 
 bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {

@@ -42,8 +42,9 @@ std::array<std::string, 2> mentions_of(std::string const& owner) {
 
 /// Keys that outlive the locks.
 bool outlives(std::string const& key) {
-  return key.ends_with("holdfast_token") || key.ends_with("holdfast_newest_ask") ||
-         key.ends_with("holdfast_gave_up") || key.starts_with("holdfast_client:") ||
+  return key.ends_with("holdfast_token") || key.ends_with("holdfast_permits") ||
+         key.ends_with("holdfast_newest_ask") || key.ends_with("holdfast_gave_up") ||
+         key.starts_with("holdfast_client:") ||
          key.starts_with("redisson_lock_token:") || key.find("holdfast_done") != std::string::npos;
 }
 
@@ -58,32 +59,33 @@ void judge::on_wait(part const& wanted, int amount) {
   auto& entry = waiting_[{queue_name(wanted), wanted.lock, amount}];
   entry.wanted = wanted;
   ++entry.callers;
-  if (wanted.lock->permits != 0) counted_.emplace(wanted.names.front(), wanted.lock);
+  if (wanted.lock->permits != 0 && !wanted.lock->weighted)
+    counted_.emplace(wanted.names.front(), wanted.lock);
 }
 
 void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
-                       time_point since) {
+                       time_point since, int amount) {
   std::erase_if(holders_, [](holder const& entry) { return !entry.lease->valid(); });
   if (!lease->valid()) return;
-  check_company(wanted, owner);
+  check_company(wanted, owner, amount);
   check_turn(wanted, owner, since);
   check_token(wanted, lease->token(), owner);
   check_copies(wanted, lease->options(), owner);
-  holders_.push_back({wanted, owner, lease});
+  holders_.push_back({wanted, owner, lease, amount});
 }
 
-void judge::check_company(part const& wanted, std::string const& owner) {
+void judge::check_company(part const& wanted, std::string const& owner, int amount) {
   auto beside = 0;
   for (auto const& other : holders_) {
     auto const* const name = common_name(wanted, other.wanted);
     if (name == nullptr) continue;
-    ++beside;
+    beside += other.amount;
     if (!may_be_beside(wanted.lock->beside, other.wanted.lock->beside))
       fail(owner + " holds \"" + *name + "\" beside " + other.owner);
   }
-  if (wanted.lock->beside == kind::company::permits && beside >= wanted.lock->permits)
-    fail(owner + " has a permit of \"" + wanted.names.front() + "\" beside " + std::to_string(beside) +
-         " others");
+  if (wanted.lock->beside == kind::company::permits && beside + amount > wanted.lock->permits)
+    fail(owner + " has " + std::to_string(amount) + " permits of \"" + wanted.names.front() + "\" beside " +
+         std::to_string(beside) + " others");
 }
 
 /// A reader that came later isn't let in while a writer waits, whose place is in the queue. Those that join a
@@ -106,10 +108,16 @@ void judge::check_turn(part const& wanted, std::string const& owner, time_point 
   }
 }
 
-/// Kinds without tokens have 0. Readers may have that of the last writer.
+/// Kinds without tokens have 0. Readers may have that of the last writer. Those of permits, which are out at
+/// the same time, are told in any order.
 void judge::check_token(part const& wanted, std::int64_t token, std::string const& owner) {
   if (token == 0) return;
   for (auto const& name : wanted.names) {
+    if (wanted.lock->beside == kind::company::permits) {
+      if (!tokens_of_permits_.emplace(name, token).second)
+        fail(owner + " has token " + std::to_string(token) + " of " + name + ", as another lease had");
+      continue;
+    }
     auto& newest = newest_tokens_[name];
     auto& newest_write = newest_writes_[name];
     auto const reads =
@@ -149,7 +157,7 @@ void judge::on_taken(part const& wanted, int amount) {
 }
 
 void judge::check() {
-  for (auto const& [wanted, owner, lease] : holders_) {
+  for (auto const& [wanted, owner, lease, amount] : holders_) {
     if (!lease->valid()) continue;
     for (auto const& name : wanted.names) {
       auto const found = hold_of(servers_, wanted, name, owner);
@@ -232,7 +240,12 @@ void judge::check_left_behind(server& at) {
   for (auto const& key : data.keys()) {
     auto contents = data.contents_of(key);
     if (contents == names::held_by_readers) contents += " of " + data.contents_of(names::readers(key));
-    // Permits that have expired are there until somebody asks for one.
+    // Permits that have expired are there until somebody asks for one. On the plain wire the weights of their
+    // holders have scores behind all times.
+    auto const of_permits = contents.find(names::permits_marker) != std::string::npos;
+    if (of_permits &&
+        at.execute({"ZCOUNT", key, "(" + std::to_string(now), "(8000000000000000"}).integer == 0)
+      continue;
     if (!outlives(key) && !counted_.contains(key) && !data.all_scores_below(key, now) &&
         !is_excused(at, key + ' ' + contents))
       fail("left behind on " + at.host() + ": " + key + " = " + contents);

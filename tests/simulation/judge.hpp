@@ -32,7 +32,7 @@ class judge {
 
   /// `since`: when the caller began to wait.
   void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
-                  time_point since);
+                  time_point since, int amount);
   /// The lease is about to be released. A master of several that can't be reached until its deadline isn't
   /// told; the key may last longer there, if a caller with another ttl had asked for it.
   void on_release(engine::lease_state_ptr const& lease, std::string const& owner);
@@ -75,6 +75,7 @@ class judge {
     part wanted;
     std::string owner;
     engine::lease_state_ptr lease;
+    int amount = 1;  ///< of permits
   };
   struct kept_hold {
     part wanted;
@@ -93,7 +94,7 @@ class judge {
     time_point free_since = time_point::max();
   };
 
-  void check_company(part const& wanted, std::string const& owner);
+  void check_company(part const& wanted, std::string const& owner, int amount);
   void check_turn(part const& wanted, std::string const& owner, time_point since);
   void check_token(part const& wanted, std::int64_t token, std::string const& owner);
   void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
@@ -105,6 +106,7 @@ class judge {
   latch_judge latches_{world_, servers_, [this](std::string const& text) { fail(text); }};
   bool late_copies_ = false;
   std::map<std::string, std::int64_t> newest_tokens_;  ///< by name
+  std::set<std::pair<std::string, std::int64_t>> tokens_of_permits_;
   std::map<std::string, std::int64_t> newest_writes_;  ///< those of readers left out
   std::vector<holder> holders_;
   std::vector<kept_hold> kept_;

@@ -11,6 +11,7 @@
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/multi.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
 #include "wire/plain/shared.hpp"
 #include "wire/redisson/permit_id.hpp"
@@ -56,6 +57,30 @@ hold permit_hold(dataset& data, std::string const& name, std::string const& owne
   auto const score = data.score_in(key, id);
   if (!score) return std::nullopt;
   return kind::hold{.end = time_of(*score), .came = data.came(key, id)};
+}
+
+/// Who has more than one permit of the plain wire has its weight behind that.
+constexpr double heavy = 8e15;
+/// The most that a caller wants at once.
+constexpr int most_at_once = 2;
+
+hold plain_permit_hold(dataset& data, std::string const& name, std::string const& owner) {
+  auto const score = data.score_in(name, owner);
+  if (!score) return std::nullopt;
+  return kind::hold{.end = std::min(time_of(*score), data.end_of(name)), .came = data.came(name, owner)};
+}
+
+/// Whoever is first could go, however many it wants.
+bool plain_permits_left(dataset& data, std::string const& name, int, time_point now) {
+  auto left = number_of(data.text_of(names::permits(name)));
+  auto const members = data.execute({"ZRANGE", name, "0", "-1", "WITHSCORES"}, now).elements;
+  for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
+    auto const score = std::stod(members[i + 1].text);
+    if (score < 0 || score >= heavy || time_of(score) <= now) continue;
+    left -=
+        static_cast<std::int64_t>(data.score_in(name, members[i].text + ":p").value_or(heavy + 1) - heavy);
+  }
+  return left >= most_at_once;
 }
 
 std::string reader_id(std::string const& owner) { return owner + std::string{names::reader_suffix}; }
@@ -128,6 +153,8 @@ kind const plain_writer_first{&plain::writer_first, company::none, text_hold, no
 kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
 kind const writer{&redisson::writer, company::none, writer_hold, no_key};
 kind const permit{&redisson::permit, company::permits, permit_hold, permits_left_or_over, 2};
+kind const plain_permit{
+    &plain::permits, company::permits, plain_permit_hold, plain_permits_left, 3, false, true};
 kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left, 3};
 kind const latch{&redisson::latch, company::none, no_hold, nullptr};
 kind const quorum_mutex{&plain::quorum, company::none, text_hold, nullptr};
@@ -157,7 +184,8 @@ std::vector<cast> const& all_casts() {
        {{&plain_reader}, {&plain_writer_first}, {&plain_reader_first}, {&plain_reader}}},
       {"redisson_shared_mutex", {{&reader}, {&writer}, {&reader}}},
       {"semaphore", {{&permits}}},
-      {"expiring_semaphore", {{&permit}}},
+      {"expiring_semaphore", {{&plain_permit}}},
+      {"redisson_expiring_semaphore", {{&permit}}},
       {"redisson_mutex", {{&redisson_lock}, {&redisson_fenced}}},
       {"redisson_fair_mutex", {{&redisson_fair}}},
       {"redisson_multi_mutex",

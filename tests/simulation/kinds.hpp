@@ -38,6 +38,8 @@ struct kind {
   bool in_turn = false;
   /// What its lease may become while it is held; null: it stays what it is.
   kind const* upgraded = nullptr;
+  /// A lease is of one permit or of several; their number stands beside the name.
+  bool weighted = false;
   /// Of Redisson's wire.
   [[nodiscard]] bool of_redisson() const noexcept { return lock_recipe->channels != nullptr; }
   /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no

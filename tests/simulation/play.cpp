@@ -50,8 +50,8 @@ void actor::acquire() {
                  [stop = stop_]() mutable { stop.request_stop(); });
   }
   auto const& lock = *habits_.wanted.lock;
-  // Of permits with leases the engine gives one, and wants to know how many there should be.
-  amount_ = lock.leased() ? 1 : 1 + world_.below(habits_.most_permits);
+  // Of Redisson's permits with leases the engine gives one, and wants to know how many there should be.
+  amount_ = lock.leased() && !lock.weighted ? 1 : 1 + world_.below(habits_.most_permits);
   waiting_ = true;
   since_ = world_.now();
   judge_.on_wait(habits_.wanted, amount_);
@@ -62,7 +62,7 @@ void actor::acquire() {
         [this](engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
           on_answer(std::move(lease), failure);
         },
-        lock.leased() && lock.permits != 0 ? lock.permits : amount_);
+        lock.leased() && lock.permits != 0 && !lock.weighted ? lock.permits : amount_);
   } catch (error const&) {  // the client has been shut down
     waiting_ = false;
     judge_.on_answer(habits_.wanted, amount_);
@@ -102,7 +102,7 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   holding_ = true;
   if (habits_.wanted.lock->leased()) {
     lease_ = std::move(lease);
-    judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()), since_);
+    judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()), since_, amount_);
   } else {
     host_.core().leases().forget(lease);
     judge_.on_taken(habits_.wanted, amount_);

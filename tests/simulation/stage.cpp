@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "script/names.hpp"
+
 namespace holdfast::simulation {
 
 using namespace std::chrono_literals;
@@ -43,7 +45,11 @@ process& stage::add_process(client_options options) {
 
 actor& stage::add_actor(process& host, habits behaviour) {
   if (auto const permits = behaviour.wanted.lock->permits; permits != 0)
-    (void)servers_.front()->execute({"SET", behaviour.wanted.names.front(), std::to_string(permits)});
+    (void)servers_.front()->execute({"SET",
+                                     behaviour.wanted.lock->weighted
+                                         ? names::permits(behaviour.wanted.names.front())
+                                         : behaviour.wanted.names.front(),
+                                     std::to_string(permits)});
   actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();
 }

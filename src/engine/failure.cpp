@@ -108,16 +108,16 @@ std::string_view own_key(std::string_view name) noexcept {
     std::string_view words;
   };
   constexpr auto kinds = std::to_array<kind>({{":holdfast_token", "the token counter of a lock"},
-                                       {":holdfast_queue", "the queue of a lock"},
-                                       {":holdfast_permit_queue", "the queue of a semaphore"},
-                                       {":holdfast_permits", "the size of a semaphore"},
-                                       {":holdfast_newest_ask", "a note beside a lock"},
-                                       {":holdfast_asked:", "a note beside a lock"},
-                                       {":holdfast_leader", "what a leader says of itself"},
-                                       {":holdfast_gave_up", "a note beside a lock"},
-                                       {":holdfast_last_run", "the record of a job's last run"},
-                                       {":holdfast_fence", "the mark of a fence"},
-                                       {"holdfast_client:", "the record of a client"}});
+                                              {":holdfast_queue", "the queue of a lock"},
+                                              {":holdfast_permit_queue", "the queue of a semaphore"},
+                                              {":holdfast_permits", "the size of a semaphore"},
+                                              {":holdfast_newest_ask", "a note beside a lock"},
+                                              {":holdfast_asked:", "a note beside a lock"},
+                                              {":holdfast_leader", "what a leader says of itself"},
+                                              {":holdfast_gave_up", "a note beside a lock"},
+                                              {":holdfast_last_run", "the record of a job's last run"},
+                                              {":holdfast_fence", "the mark of a fence"},
+                                              {"holdfast_client:", "the record of a client"}});
   for (auto const& [mark, words] : kinds) {
     auto const at = name.find(mark);
     auto const fits = mark.front() != ':' ? at == 0 : at != std::string_view::npos;

@@ -245,7 +245,7 @@ TEST(names_in_lua, have_no_parts_but_those_tested_here) {
   parts.erase(":write");  // of a field
   parts.erase(":write$");
   for (auto const* const side : {":r", ":u", ":w"}) parts.erase(side);  // of an owner id
-  parts.erase(":p");  // of a member of a set, as these
+  parts.erase(":p");                                                    // of a member of a set, as these
   parts.erase("holdfast_permits:");
   parts.erase("holdfast_permits:%.0f");
   parts.erase("^holdfast_permits:%d+$");

@@ -111,7 +111,7 @@ TEST_F(election_fault, tells_observers_after_a_reconnect) {
 TEST_F(election_fault, follows_a_leader_that_is_cut_off) {
   leader_log log;
   auto const observer = near_.observe(log.handler());
-  election brief{redis_, "e", {.ttl = 1s}};
+  election brief{redis_, "e", {.ttl = 2s}};
   auto const leading = brief.campaign("cut off");
   ASSERT_TRUE(eventually([&] { return log.last() == "cut off"; }));
   pending next;
@@ -131,7 +131,7 @@ TEST_F(election_fault, follows_a_leader_that_is_cut_off) {
 TEST_F(election_fault, takes_no_leader_for_one_while_it_cannot_ask) {
   client cut_client{proxy_.url(), {.connect_timeout = 500ms, .reply_timeout = 500ms, .recheck = 50ms}};
   election cut{cut_client, "e"};
-  election brief{near_client_, "e", {.ttl = 1s}};
+  election brief{near_client_, "e", {.ttl = 5s}};
   leader_log log;
   auto const observer = cut.observe(log.handler());
   auto const leading = brief.campaign("a");

@@ -1,0 +1,181 @@
+/// The requests by which an upgrade lease becomes a writer, or stays what it is, each disturbed in every way;
+/// and the death of those who take part.
+#include "fault.hpp"
+
+#include <holdfast/shared_mutex.hpp>
+
+#include <thread>
+
+#include "script/names.hpp"
+#include "scripts/shared.hpp"
+
+namespace holdfast::test {
+namespace {
+
+namespace lua = scripts::shared;
+
+class upgrade_fault : public fault {
+ protected:
+  upgrade_fault() {  // loads the scripts into the server
+    auto held = mutex_.acquire_upgrade();
+    auto reading = remote_.acquire_shared();
+    EXPECT_FALSE(give_up(held));
+    reading.release();
+    mutex_.upgrade(held);
+  }
+
+  [[nodiscard]] std::int64_t listeners(std::string const& channel) {
+    return raw_.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer;
+  }
+  [[nodiscard]] bool waits_to_upgrade() {
+    return eventually([&] {
+      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "0"}).elements;
+      return queue.size() == 1 && queue[0].text.ends_with(names::upgrading_suffix) &&
+             listeners(names::inbox(queue[0].text.substr(0, 36), "m")) >= 1;
+    });
+  }
+  /// Waits to upgrade, and is cancelled. True: it was upgraded, though others read.
+  [[nodiscard]] bool give_up(lease& held) {
+    std::stop_source stop;
+    auto upgraded = false;
+    std::jthread waiting{
+        [&] { upgraded = code_of([&] { mutex_.upgrade(held, stop.get_token()); }) != errc::cancelled; }};
+    EXPECT_TRUE(waits_to_upgrade());
+    stop.request_stop();
+    waiting.join();
+    return upgraded;
+  }
+  void release(lease& released) {
+    std::atomic<int> outcome = -1;
+    released.async_release([&](release_result r) { outcome = static_cast<int>(r); });
+    ASSERT_TRUE(eventually([&] { return outcome >= 0; }));
+    EXPECT_EQ(release_result{outcome.load()}, release_result::released);
+  }
+  template <class F>
+  void at_every_harm(script const& disturbed, F f) {
+    auto const resent = redis_.stats().resent;
+    for (auto const& h : harms) {
+      SCOPED_TRACE(h.title);
+      proxy_.once([sha = disturbed.sha1](request const& r) { return kind_of(r) == sha; }, h.effect);
+      f();
+      EXPECT_TRUE(nothing_left_behind());
+    }
+    EXPECT_GE(redis_.stats().resent, resent + 4);
+  }
+  /// As a process that is killed: the server sees its connections end, and nothing comes any more.
+  void kill() {
+    proxy_.refuse_connections(true);
+    proxy_.cut_all();
+  }
+
+  flaky_proxy proxy_{server_.socket_path()};
+  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
+  client remote_client_{server_.url(), with_long_timeouts()};
+  shared_mutex mutex_{redis_, "m", {.ttl = 10s}};
+  shared_mutex remote_{remote_client_, "m", {.ttl = 10s}};
+};
+
+TEST_F(upgrade_fault, lets_it_in_once) {
+  at_every_harm(lua::acquire::source, [this] {
+    auto held = mutex_.acquire_upgrade();
+    EXPECT_TRUE(held.valid());
+    EXPECT_EQ(raw_.command({"ZCARD", "{m}:holdfast_readers"}).integer, 1);
+    EXPECT_FALSE(remote_.try_acquire_upgrade());
+    release(held);
+  });
+}
+
+TEST_F(upgrade_fault, makes_a_writer_of_it_once) {
+  at_every_harm(lua::upgrade::source, [this] {
+    auto held = mutex_.acquire_upgrade();
+    auto const token = held.token();
+    mutex_.upgrade(held);
+    EXPECT_TRUE(held.valid());
+    EXPECT_GT(held.token(), token);
+    EXPECT_EQ(raw_.get("m"), held.owner());
+    EXPECT_FALSE(remote_.try_acquire_shared());
+    release(held);
+  });
+}
+
+TEST_F(upgrade_fault, leaves_it_as_it_was_when_it_gives_up) {
+  at_every_harm(lua::stay::source, [this] {
+    auto held = mutex_.acquire_upgrade();
+    auto reading = remote_.acquire_shared();
+    EXPECT_FALSE(give_up(held));
+    EXPECT_TRUE(held.valid());
+    pending late;
+    remote_.async_acquire_shared(late.handler());
+    ASSERT_TRUE(eventually([&] { return late.done(); })) << "who gave up keeps readers out";
+    reading.release();
+    late.take()->release();
+    mutex_.upgrade(held);
+    EXPECT_EQ(raw_.get("m"), held.owner());
+    EXPECT_NO_THROW(held.renew());
+    release(held);
+  });
+}
+
+/// A copy of what it gave up comes when the connection is long gone, and finds the lease, or the next try.
+TEST_F(upgrade_fault, is_not_harmed_by_late_copies) {
+  raw_.command({"ACL", "SETUSER", "default", "-client|kill"});  // by which the client ends old connections
+  auto held = mutex_.acquire_upgrade();
+  for (auto const* const disturbed : {&lua::upgrade::source, &lua::stay::source}) {
+    proxy_.once([disturbed](request const& r) { return kind_of(r) == disturbed->sha1; }, fate::hold_back());
+    auto reading = remote_.acquire_shared();
+    EXPECT_FALSE(give_up(held));
+    ASSERT_TRUE(eventually([&] { return proxy_.held_back() == 1; }));
+    if (disturbed == &lua::upgrade::source) {
+      proxy_.deliver();
+      ASSERT_TRUE(eventually([&] { return proxy_.held_back() == 0; }));
+      EXPECT_TRUE(remote_.try_acquire_shared());
+      EXPECT_EQ(raw_.get("m"), names::held_by_readers);
+    }
+    reading.release();
+    mutex_.upgrade(held);
+    proxy_.deliver();
+    ASSERT_TRUE(eventually([&] { return proxy_.held_back() == 0; }));
+    EXPECT_NO_THROW(held.renew());
+    EXPECT_EQ(raw_.get("m"), held.owner());
+    held = mutex_.downgrade_to_upgrade(std::move(held));
+  }
+}
+
+TEST_F(upgrade_fault, of_the_dead_delays_readers_by_a_recheck_and_writers_by_its_ttl) {
+  shared_mutex brief{redis_, "m", {.ttl = 2s}};
+  auto reading = remote_.acquire_shared();
+  auto held = brief.acquire_upgrade();
+  std::jthread const waiting{[&] { (void)code_of([&] { brief.upgrade(held); }); }};
+  ASSERT_TRUE(waits_to_upgrade());
+  kill();
+  pending late;
+  remote_.async_acquire_shared(late.handler());
+  ASSERT_TRUE(eventually([&] { return late.done(); }));
+  late.take()->release();
+  reading.release();
+  pending writing;
+  remote_.async_acquire(writing.handler());
+  ASSERT_TRUE(eventually([&] { return writing.done(); }));
+  EXPECT_FALSE(held.valid());
+}
+
+TEST_F(upgrade_fault, waits_for_dead_readers_no_longer_than_their_ttl) {
+  shared_mutex brief{redis_, "m", {.ttl = 2s}};
+  auto const reading = brief.acquire_shared();
+  auto held = remote_.acquire_upgrade();
+  kill();
+  EXPECT_TRUE(remote_.try_upgrade_for(held, 60s));
+  EXPECT_FALSE(reading.valid());
+}
+
+TEST_F(upgrade_fault, of_the_dead_keeps_no_other_one_waiting_for_longer_than_its_ttl) {
+  shared_mutex brief{redis_, "m", {.ttl = 2s}};
+  auto const reading = remote_.acquire_shared();
+  auto const held = brief.acquire_upgrade();
+  kill();
+  EXPECT_TRUE(remote_.try_acquire_upgrade_for(60s));
+  EXPECT_FALSE(held.valid());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -39,12 +39,19 @@ TEST(failure, does_not_wait_for_what_stays) {
 }
 
 TEST(failure, names_the_type_of_a_key_that_is_no_lock) {
-  for (std::string const type : {"hash", "list", "set", "zset", "stream"}) {
+  for (std::string const type : {"hash", "list", "set", "stream"}) {
     auto const failure = explained("WRONGTYPE " + type);
     EXPECT_EQ(failure.code(), errc::wrong_type);
     EXPECT_THAT(failure.what(),
                 AllOf(names_lock_and_server, HasSubstr("holds a " + type), HasSubstr("another name")));
   }
+}
+
+TEST(failure, names_what_a_sorted_set_may_be) {
+  auto const failure = explained("WRONGTYPE zset");
+  EXPECT_EQ(failure.code(), errc::wrong_type);
+  EXPECT_THAT(failure.what(), AllOf(names_lock_and_server, HasSubstr("a sorted set"),
+                                    HasSubstr("expiring_semaphore"), HasSubstr("another name")));
 }
 
 TEST(failure, names_what_a_hash_may_be) {

@@ -27,6 +27,8 @@ exit_code exit_code_for(std::error_code const& error) {
     case holdfast::errc::cancelled:
     case holdfast::errc::closed:
     case holdfast::errc::forked:
+    case holdfast::errc::expired:
+    case holdfast::errc::broken:
       break;
   }
   return internal;

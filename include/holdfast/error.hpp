@@ -25,6 +25,8 @@ enum class errc {
   busy,             ///< synchronized() was told to fail when the lock is busy.
   unreplicated,     ///< Fewer replicas than lock_options::replicas acknowledged in time, or the disk didn't
                     ///< (lock_options::fsynced); what() says how many.
+  expired,          ///< A latch wasn't counted down in latch_options::expires_after.
+  broken,           ///< A generation of a barrier has ended without opening; what() says who left or died.
 };
 
 /// The category of errc. Never fails; safe from all threads.

@@ -33,6 +33,10 @@ class category final : public std::error_category {
         return "the lock is busy";
       case errc::unreplicated:
         return "too few replicas, or disks, acknowledged the acquisition";
+      case errc::expired:
+        return "the latch wasn't counted down in its time";
+      case errc::broken:
+        return "a generation of the barrier has ended without opening";
     }
     return "unknown error " + std::to_string(code);
   }

@@ -133,6 +133,63 @@ bool is_number(std::string_view text) noexcept {
          digits.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+/// The kind of a string that is no lock, which begins with a word of its own; empty: it is none of those.
+std::string_view kind_by_text(std::string_view text) noexcept {
+  if (text.starts_with("holdfast_latch ")) return "a latch";
+  if (text.starts_with("holdfast_barrier ")) return "a barrier";
+  return {};
+}
+
+/// Takes the text up to the next space off the front.
+std::string take_word(std::string_view& text) {
+  auto const word = first_word(text);
+  text.remove_prefix(std::min(word.size() + 1, text.size()));
+  return std::string{word};
+}
+
+/// Our scripts: "EXPIRED <left> <of> <ms ago>".
+std::shared_ptr<error const> explain_expired(std::string_view rest, std::string const& prefix,
+                                             std::string const& title) {
+  auto const left = take_word(rest);
+  auto const count = take_word(rest);
+  return std::make_shared<error const>(
+      errc::expired, prefix + "the time of the latch " + title + " was over " + std::string{rest} +
+                         " ms ago, with " + left + " of " + count +
+                         " still to be counted: set it anew, or open it, if that doesn't matter");
+}
+
+/// Our scripts: "BROKEN <generation> <why> <owner> <who>".
+std::shared_ptr<error const> explain_broken(std::string_view rest, std::string const& prefix,
+                                            std::string const& title) {
+  auto const generation = take_word(rest);
+  auto const why = take_word(rest);
+  auto const owner = take_word(rest);
+  auto const who = rest.empty() ? owner : std::string{rest};
+  auto text = prefix + "generation " + generation + " of the barrier " + title + " is broken: ";
+  if (why == "died") {
+    text += who + " wasn't heard of for the ttl of its arrival: it has died, or couldn't reach the server";
+  } else if (why == "timed_out") {
+    text += who + " has waited for as long as it wanted to";
+  } else if (why == "left") {
+    text += who + " has left: its wait was cancelled, or failed";
+  } else if (why == "forced") {
+    text += who + " has broken it by force";
+  } else {
+    text += "the server has lost who had arrived; " + who + " had";
+  }
+  return std::make_shared<error const>(errc::broken, text);
+}
+
+/// Our scripts: "PARTIES <of the barrier> <own>".
+std::shared_ptr<error const> explain_parties(std::string_view rest, std::string const& prefix,
+                                             std::string const& title) {
+  auto const there = take_word(rest);
+  return std::make_shared<error const>(errc::wrong_type,
+                                       prefix + "the barrier " + title + " is in use for " + there +
+                                           " parties, and this one is for " + std::string{rest} +
+                                           ": all have to name the same number, or another barrier");
+}
+
 std::string what_it_is(misfit const& problem) {
   if (auto const own = own_key(problem.name); !own.empty())
     return std::string{own} + " (a " + std::string{*problem.type} + ')';
@@ -181,6 +238,9 @@ std::shared_ptr<error const> explain(std::string_view refusal, std::string const
     return std::make_shared<error const>(errc::lost, prefix + "the lock " + title + " was lost: " +
                                                          std::string{refusal.substr(code.size() + 1)});
   }
+  if (code == "EXPIRED") return explain_expired(refusal.substr(code.size() + 1), prefix, title);
+  if (code == "BROKEN") return explain_broken(refusal.substr(code.size() + 1), prefix, title);
+  if (code == "PARTIES") return explain_parties(refusal.substr(code.size() + 1), prefix, title);
   if (about_rights(refusal)) {
     return std::make_shared<error const>(
         errc::unauthorized, prefix + "not allowed, for the lock " + title + ": " + std::string{refusal} +
@@ -218,12 +278,14 @@ std::shared_ptr<error const> explain_endless(busy const& reply, lock_queue const
   if (!uuid_of(reply.holder).empty()) return nullptr;
   auto const several = queue.lock_recipe().several != nullptr;
   auto const own = several ? std::string_view{} : own_key(queue.name());
+  auto const by_text = kind_by_text(reply.holder);
   auto const endless_number = reply.pttl == without_ttl && is_number(reply.holder);
-  if (own.empty() && !endless_number) return nullptr;
-  auto const holds = own.empty() ? "the number " + reply.holder +
-                                       ", which never expires: a counter, a latch or "
-                                       "the permits of a semaphore"
-                                 : std::string{own};
+  if (own.empty() && by_text.empty() && !endless_number) return nullptr;
+  auto const holds = !by_text.empty() ? std::string{by_text}
+                     : own.empty()    ? "the number " + reply.holder +
+                                         ", which never expires: a counter, a latch or "
+                                         "the permits of a semaphore"
+                                   : std::string{own};
   return std::make_shared<error const>(
       errc::wrong_type, client.url + ": the key " + queue.title() + " holds " + holds +
                             ", not a lock; choose another name, or delete the key if nothing needs it");

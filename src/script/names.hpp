@@ -90,6 +90,26 @@ inline std::string asked(std::string_view lock, std::string_view owner) {
   return beside(lock, "holdfast_asked").append(":").append(owner);
 }
 
+/// The channel on which all clients that wait for one thing are told: a latch that opens, a generation of a
+/// barrier that ends.
+inline std::string inbox_of_all(std::string_view name) {
+  return beside(name, "holdfast_inbox").append(":all");
+}
+
+/// Begins the names of the marks that say that a request was carried out, so that it may be sent again.
+inline std::string done_prefix(std::string_view name) { return beside(name, "holdfast_done").append(":"); }
+
+/// Who has counted a latch down: a sorted set, scored by the time in microseconds.
+inline std::string counted(std::string_view latch) { return beside(latch, "holdfast_counted"); }
+
+/// Who has arrived at a barrier: a sorted set, scored by the time until which each counts.
+inline std::string arrived(std::string_view barrier) { return beside(barrier, "holdfast_arrived"); }
+
+/// The last arrival from one place of a client.
+inline std::string seat(std::string_view barrier, std::string_view client_uuid, std::string_view number) {
+  return beside(barrier, "holdfast_seat").append(":").append(client_uuid).append(":").append(number);
+}
+
 /// The record of the last run of a command under this lock: a hash.
 inline std::string last_run(std::string_view lock) { return beside(lock, "holdfast_last_run"); }
 

@@ -4,17 +4,17 @@
 #include <utility>
 
 #include "engine/access.hpp"
+#include "script/names.hpp"
+#include "scripts/latch.hpp"
 #include "scripts/redisson_latch.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
-#include "sync/waiting.hpp"
+#include "sync/wires.hpp"
+#include "wire/plain/latch.hpp"
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast {
-
-namespace format = recipes::redisson;
-
 namespace {
 
 /// The greatest integer that a number of Lua represents exactly.
@@ -23,28 +23,123 @@ constexpr std::int64_t highest_count = std::int64_t{1} << 53;
 /// The message that Redisson's waiters take for "there is a count now".
 constexpr std::int64_t closed_message = 1;
 
-}  // namespace
+/// How long a latch whose time is over says so.
+constexpr std::chrono::milliseconds told{std::chrono::weeks{1}};
 
-struct latch::impl {
-  sync::lock_binding binding;
-  sync::shared_counter count;
+constexpr sync::wires latch_wires{
+    .plain = recipes::plain::latch, .redisson = recipes::redisson::latch, .fenced = nullptr};
 
-  impl(client& redis, std::string const& name, waiting_options const& options)
-      : binding{redis, name, sync::lock_options_of(options), format::latch},
-        count{binding.core(), name, sync::count_of_a_latch, names::redisson::latch_channel(name)} {}
-};
+lock_options of_engine(latch_options const& options) {
+  lock_options all{};
+  all.wake = options.wake;
+  all.poll_floor = options.poll_floor;
+  all.poll_cap = options.poll_cap;
+  all.wire = options.wire;
+  return all;
+}
 
-latch::latch(client& redis, std::string name, waiting_options options) {
-  sync::check_name("latch", name);
-  sync::check(name, sync::lock_options_of(options));
-  // Redisson puts braces round any name, and so a tag in the name doesn't count in the channel's.
-  auto const core = engine::access::core_of(redis);
+/// Redisson puts braces round any name, and so a tag in the name doesn't count in the channel's.
+void check_channel(engine::core const& core, std::string const& name) {
   sync::check(
-      core->slot_of(names::redisson::latch_channel(name)) == core->slot_of(name),
+      core.slot_of(names::redisson::latch_channel(name)) == core.slot_of(name),
       "the name \"" + name +
           "\" of a latch can't be used in a cluster: with braces in it, its channel is in another hash slot "
           "than its count. Leave the braces out");
-  impl_ = std::make_unique<impl>(redis, name, options);
+}
+
+}  // namespace
+
+struct latch::impl {
+  bool plain;
+  std::chrono::milliseconds expires_after;
+  sync::lock_binding binding;
+  sync::shared_counter count;
+  std::string counted;  ///< the key
+
+  impl(client& redis, std::string const& name, latch_options const& options, engine::recipe const& kind)
+      : plain{&kind == &latch_wires.plain},
+        expires_after{options.expires_after},
+        binding{redis, name, of_engine(options), kind},
+        count{binding.core(), name, sync::count_of_a_latch,
+              plain ? names::inbox_of_all(name) : names::redisson::latch_channel(name),
+              plain ? names::done_prefix(name) : std::string{}},
+        counted{names::counted(name)} {}
+
+  bool try_set(std::int64_t number) {
+    if (!plain) return count.try_set(number, closed_message);
+    return count.change(scripts::latch::set{.latch = {binding.name()},
+                                            .counted = {counted},
+                                            .done = {},
+                                            .answered = {},
+                                            .count = number,
+                                            .open_ms = expires_after.count(),
+                                            .told_ms = told.count(),
+                                            .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+  }
+
+  bool count_down(std::string_view participant, std::int64_t n) {
+    return count.change(scripts::latch::count_down{.latch = {binding.name()},
+                                                   .counted = {counted},
+                                                   .done = {},
+                                                   .answered = {},
+                                                   .participant = participant,
+                                                   .n = n,
+                                                   .publish = count.publish(),
+                                                   .channel = count.channel(),
+                                                   .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+  }
+
+  void count_down_redisson(std::int64_t n) {
+    count.change(scripts::redisson_latch::count_down{.counter = {binding.name()},
+                                                     .done = {},
+                                                     .answered = {},
+                                                     .n = n,
+                                                     .publish = count.publish(),
+                                                     .channel = count.channel(),
+                                                     .done_ms = sync::idempotency_marks::kept_ms});
+  }
+
+  [[nodiscard]] std::int64_t read() {
+    if (!plain) return std::max<std::int64_t>(count.read().value_or(0), 0);
+    auto const found = count.ask(scripts::latch::look{.latch = {binding.name()}}()).reply;
+    constexpr std::size_t parts_of_closed = 6;
+    return found.size() == parts_of_closed ? found[3].integer : 0;
+  }
+
+  bool open() {
+    if (plain)
+      return count.change(scripts::latch::open{.latch = {binding.name()},
+                                               .counted = {counted},
+                                               .done = {},
+                                               .answered = {},
+                                               .publish = count.publish(),
+                                               .channel = count.channel(),
+                                               .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+    return count.change(scripts::redisson_latch::open{.counter = {binding.name()},
+                                                      .done = {},
+                                                      .answered = {},
+                                                      .publish = count.publish(),
+                                                      .channel = count.channel(),
+                                                      .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+  }
+};
+
+latch::latch(client& redis, std::string name, latch_options options) {
+  auto const core = engine::access::core_of(redis);
+  auto const engine_options = of_engine(options);
+  sync::check_length("latch", name);
+  sync::check(name, engine_options);
+  auto const& kind = sync::choose(latch_wires, {&name, 1}, engine_options, *core);
+  sync::check(options.expires_after.count() >= 0 && options.expires_after <= std::chrono::years{1},
+              "expires_after of the latch \"" + name + "\" must be from 0 to a year");
+  if (&kind == &latch_wires.redisson) {
+    sync::check(options.expires_after.count() == 0,
+                "the latch \"" + name +
+                    "\" can't expire on Redisson's wire, which has no place for its end: leave "
+                    "latch_options::expires_after out, or use wire::plain");
+    check_channel(*core, name);
+  }
+  impl_ = std::make_unique<impl>(redis, name, options, kind);
 }
 
 latch::~latch() = default;
@@ -53,21 +148,30 @@ std::string const& latch::name() const noexcept { return impl_->binding.name(); 
 
 bool latch::try_set_count(std::int64_t count) {
   sync::check_number("the count of", name(), count, 0, highest_count);
-  return impl_->count.try_set(count, closed_message);
+  return impl_->try_set(count);
 }
 
 void latch::count_down(std::int64_t n) {
   sync::check_number("the number to count down", name(), n, 1, highest_count);
-  impl_->count.change(scripts::redisson_latch::count_down{.counter = {name()},
-                                                          .done = {},
-                                                          .answered = {},
-                                                          .n = n,
-                                                          .publish = impl_->count.publish(),
-                                                          .channel = impl_->count.channel(),
-                                                          .done_ms = sync::idempotency_marks::kept_ms});
+  if (impl_->plain) {
+    auto const participant =
+        impl_->binding.core()->uuid() + ":" + std::to_string(sync::next_request_number());
+    (void)impl_->count_down(participant, n);
+  } else {
+    impl_->count_down_redisson(n);
+  }
 }
 
-std::int64_t latch::count() { return std::max<std::int64_t>(impl_->count.read().value_or(0), 0); }
+bool latch::count_down(std::string_view participant) {
+  sync::check(!participant.empty() && participant.size() <= sync::longest_name,
+              "a participant of the latch \"" + name() + "\" needs a name of 1 to 65536 bytes");
+  sync::check(impl_->plain, "the latch \"" + name() +
+                                "\" is on Redisson's wire, where participants have no names: count down "
+                                "without one, or use wire::plain");
+  return impl_->count_down(participant, 1);
+}
+
+std::int64_t latch::count() { return impl_->read(); }
 
 bool latch::try_wait() { return count() == 0; }
 
@@ -86,13 +190,6 @@ void latch::async_wait(wait_handler done, std::stop_token stop) {
   impl_->binding.async_take(std::nullopt, std::move(done), std::move(stop));
 }
 
-bool latch::open() {
-  return impl_->count.change(scripts::redisson_latch::open{.counter = {name()},
-                                                           .done = {},
-                                                           .answered = {},
-                                                           .publish = impl_->count.publish(),
-                                                           .channel = impl_->count.channel(),
-                                                           .done_ms = sync::idempotency_marks::kept_ms}) == 1;
-}
+bool latch::open() { return impl_->open(); }
 
 }  // namespace holdfast

@@ -8,11 +8,15 @@
 
 namespace holdfast::sync {
 
-void check_name(std::string_view kind, std::string const& name) {
+void check_length(std::string_view kind, std::string const& name) {
   auto const a_kind = "a " + std::string{kind};
   check(!name.empty(), a_kind + " needs a name: it is empty");
   check(name.size() <= longest_name,
         "the name of " + a_kind + " has at most 65536 bytes, not " + std::to_string(name.size()));
+}
+
+void check_name(std::string_view kind, std::string const& name) {
+  check_length(kind, name);
   check_redisson_name(name);
 }
 
@@ -24,8 +28,12 @@ void check_number(std::string_view quantity, std::string const& name, std::int64
 }
 
 shared_counter::shared_counter(std::shared_ptr<engine::core> core, std::string name,
-                               std::string_view expected, std::string channel)
-    : core_{std::move(core)}, name_{std::move(name)}, expected_{expected}, channel_{std::move(channel)} {}
+                               std::string_view expected, std::string channel, std::string marks)
+    : core_{std::move(core)},
+      name_{std::move(name)},
+      expected_{expected},
+      channel_{std::move(channel)},
+      marks_{marks.empty() ? names::redisson::suffixed(name_, "holdfast_done:") : std::move(marks)} {}
 
 std::optional<std::int64_t> shared_counter::read() {
   auto const response = ask(scripts::redisson_number::read{.counter = {name_}, .description = expected_}());

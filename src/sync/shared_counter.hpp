@@ -20,7 +20,10 @@ inline constexpr std::int64_t most_permits = 2'147'483'647;
 inline constexpr std::string_view permits_of_a_semaphore = "the number of permits of a semaphore";
 inline constexpr std::string_view count_of_a_latch = "the count of a latch";
 
-/// Throws std::errc::invalid_argument for a name that is empty, too long, or has unusable braces.
+/// Throws std::errc::invalid_argument for a name that is empty, or too long.
+void check_length(std::string_view kind, std::string const& name);
+
+/// The same for one that has unusable braces, too.
 void check_name(std::string_view kind, std::string const& name);
 
 /// Throws std::errc::invalid_argument unless least <= number <= most; `quantity`: "the permits to release
@@ -32,8 +35,9 @@ void check_number(std::string_view quantity, std::string const& name, std::int64
 /// refuses. For any thread.
 class shared_counter {
  public:
+  /// `marks`: what the names of its marks begin with; empty: as on Redisson's wire.
   shared_counter(std::shared_ptr<engine::core> core, std::string name, std::string_view expected,
-                 std::string channel);
+                 std::string channel, std::string marks = {});
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::string const& channel() const noexcept { return channel_; }
@@ -54,7 +58,7 @@ class shared_counter {
   /// reply is 0 when the script changed nothing.
   template <class Script>
   std::int64_t change(Script script) {
-    auto mark = names::redisson::done(name_, core_->uuid() + ":r" + std::to_string(next_request_number()));
+    auto mark = marks_ + core_->uuid() + ":r" + std::to_string(next_request_number());
     auto answered = request_marks_.take_answered();
     script.done = {mark};
     for (auto const& key : answered) script.answered.push_back({key});
@@ -72,6 +76,7 @@ class shared_counter {
   std::string name_;
   std::string_view expected_;
   std::string channel_;
+  std::string marks_;
   idempotency_marks request_marks_;
 };
 

@@ -256,7 +256,8 @@ TEST_F(cluster_kinds, refuses_names_whose_side_keys_are_in_other_slots) {
     EXPECT_THAT(refusal_of([&] { multi_mutex{holder_, {"fine", name}}; }), testing::HasSubstr(name));
     EXPECT_THAT(refusal_of([&] { fence{holder_, name}; }), testing::HasSubstr("hash slot"));
   }
-  EXPECT_THAT(refusal_of([&] { latch{holder_, "{a}b"}; }), testing::HasSubstr("Leave the braces out"));
+  EXPECT_THAT(refusal_of([&] { latch{holder_, "{a}b", {.wire = wire::redisson}}; }),
+              testing::HasSubstr("Leave the braces out"));
 }
 
 TEST_F(cluster_kinds, fences_keys_of_the_same_slot) {

@@ -8,6 +8,7 @@
 
 #include <thread>
 
+#include "scripts/latch.hpp"
 #include "scripts/redisson_latch.hpp"
 #include "scripts/redisson_number.hpp"
 #include "scripts/redisson_permit.hpp"
@@ -41,7 +42,8 @@ class permits_fault : public fault {
   client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
   semaphore uploads_{redis_, "uploads"};
   expiring_semaphore license_{redis_, "license", {.wire = wire::redisson}};
-  latch ready_{redis_, "ready"};
+  latch ready_{redis_, "ready", {.wire = wire::redisson}};
+  latch gate_{redis_, "gate"};
 };
 
 TEST_F(permits_fault, takes_permits_once) {
@@ -96,6 +98,27 @@ TEST_F(permits_fault, opens_a_latch_and_says_so) {
     raw_.command({"SET", "ready", "7"});
     EXPECT_TRUE(ready_.open());
     EXPECT_FALSE(ready_.open());
+  });
+}
+
+TEST_F(permits_fault, counts_a_latch_of_the_plain_wire_down_once) {
+  under_each_harm(scripts::latch::set::source, [&] {
+    raw_.command({"DEL", "gate"});
+    EXPECT_TRUE(gate_.try_set_count(100));
+    EXPECT_FALSE(gate_.try_set_count(1));
+  });
+  auto count = 100;
+  under_each_harm(scripts::latch::count_down::source, [&] {
+    gate_.count_down(3);
+    count -= 3;
+    EXPECT_EQ(gate_.count(), count);
+    EXPECT_TRUE(gate_.count_down("shard " + std::to_string(count))) << "whichever copy was carried out";
+    EXPECT_EQ(gate_.count(), --count);
+  });
+  under_each_harm(scripts::latch::open::source, [&] {
+    (void)gate_.try_set_count(7);
+    EXPECT_TRUE(gate_.open());
+    EXPECT_FALSE(gate_.open());
   });
 }
 

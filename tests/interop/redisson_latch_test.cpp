@@ -16,8 +16,8 @@ class redisson_latch : public beside_each_redisson {
     return run_async([this] { return listening_latch_.wait_for(acquire_timeout); });
   }
 
-  latch latch_{redis_, "ready"};
-  latch listening_latch_{listening_, "ready"};
+  latch latch_{redis_, "ready", {.wire = wire::redisson}};
+  latch listening_latch_{listening_, "ready", {.wire = wire::redisson}};
 };
 
 INSTANTIATE_TEST_SUITE_P(all, redisson_latch,

@@ -134,7 +134,8 @@ void notifications::on_inbox_refused(std::string const& channel, std::string con
 }
 
 void notifications::on_recipe_channel_refused(std::string const& channel, std::string const& text) {
-  fall_back_to_polling(recipe_channels_refused_, "the channel " + channel, "&redisson_*", text);
+  fall_back_to_polling(recipe_channels_refused_, "the channel " + channel,
+                       channel.starts_with("redisson_") ? "&redisson_*" : "&" + channel, text);
 }
 
 /// Contenders of callers that don't insist on messages ask again and again from now on.

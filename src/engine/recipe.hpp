@@ -37,6 +37,12 @@ constexpr std::string_view word_of(publishing mode) noexcept {
   return "UNCOUNTED";
 }
 
+/// Why a contender is given up.
+enum class departure : std::uint8_t {
+  left,       ///< its caller was cancelled, or failed
+  timed_out,  ///< its caller has waited for as long as it wanted to
+};
+
 /// Whom a release notifies, and how.
 struct release_policy {
   std::chrono::microseconds starvation{};  ///< a waiter that waited longer is granted the lock
@@ -48,6 +54,7 @@ struct release_policy {
   publishing publish = publishing::counted;
   /// Nobody is known to wait, or to have waited for long: the release may go in steps (see net::request).
   bool in_steps = false;
+  departure why = departure::left;  ///< of a contender that is given up
 };
 
 /// A request to take the lock.
@@ -116,8 +123,10 @@ struct recipe {
   /// How long callers may join an acquisition, where they share; handoff_time may say less. What is joined
   /// for long keeps waiters elsewhere out.
   std::chrono::nanoseconds join_time = std::chrono::nanoseconds::max();
-  bool leased = true;       ///< a grant is held, renewed and released; otherwise it is the caller's for good
-  bool queues = true;       ///< a request with `join` leaves an entry in a queue in the server
+  bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
+  bool queues = true;  ///< a request with `join` leaves an entry in a queue in the server
+  /// Who waits is counted in the server: requests `join` also where no messages wake the waiter.
+  bool counts_waiters = false;
   bool scriptless = false;  ///< it can be had from servers without scripts, too
   call (*acquire)(std::string_view name, acquire_request const&);
   /// Takes the lock if it is free, without a script: {OK or nil, token counter, raised by one}. It tells less

@@ -45,7 +45,7 @@ bool outlives(std::string const& key) {
   return key.ends_with("holdfast_token") || key.ends_with("holdfast_permits") ||
          key.ends_with("holdfast_newest_ask") || key.ends_with("holdfast_gave_up") ||
          key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:") ||
-         key.find("holdfast_done") != std::string::npos;
+         key.find("holdfast_done") != std::string::npos || key.find("holdfast_seat") != std::string::npos;
 }
 
 }  // namespace
@@ -246,7 +246,8 @@ void judge::check_left_behind(server& at) {
     if (of_permits &&
         at.execute({"ZCOUNT", key, "(" + std::to_string(now), "(8000000000000000"}).integer == 0)
       continue;
-    if (!outlives(key) && !counted_.contains(key) && !data.all_scores_below(key, now) &&
+    auto const of_barrier = contents.starts_with("holdfast_barrier ");
+    if (!outlives(key) && !of_barrier && !counted_.contains(key) && !data.all_scores_below(key, now) &&
         !is_excused(at, key + ' ' + contents))
       fail("left behind on " + at.host() + ": " + key + " = " + contents);
   }

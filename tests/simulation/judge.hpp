@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "simulation/barrier_judge.hpp"
 #include "simulation/joint_view.hpp"
 #include "simulation/kinds.hpp"
 #include "simulation/latch_judge.hpp"
@@ -22,6 +23,7 @@ class judge {
   judge(world& shared_world, servers& all) : world_{shared_world}, servers_{all} {}
 
   [[nodiscard]] latch_judge& latches() noexcept { return latches_; }
+  [[nodiscard]] barrier_judge& barriers() noexcept { return barriers_; }
 
   /// A caller begins to wait.
   void on_wait(part const& wanted, int amount);
@@ -104,6 +106,7 @@ class judge {
   world& world_;
   servers& servers_;
   latch_judge latches_{world_, servers_, [this](std::string const& text) { fail(text); }};
+  barrier_judge barriers_{world_, [this](std::string const& text) { fail(text); }};
   bool late_copies_ = false;
   std::map<std::string, std::int64_t> newest_tokens_;  ///< by name
   std::set<std::pair<std::string, std::int64_t>> tokens_of_permits_;

@@ -7,9 +7,11 @@
 #include "script/names_redisson.hpp"
 #include "simulation/arguments.hpp"
 #include "wire/lock_names.hpp"
+#include "wire/plain/barrier.hpp"
 #include "wire/plain/election.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
+#include "wire/plain/latch.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
@@ -131,6 +133,11 @@ bool permits_left_or_over(dataset& data, std::string const& name, int amount, ti
   return permits_left(data, name, amount, now) || (first && time_of(*first) <= now);
 }
 
+/// Whoever waits at a barrier has arrived.
+bool nobody_arrived(dataset& data, std::string const& name, int, time_point) {
+  return data.members_in(names::arrived(name)) == 0;
+}
+
 using company = kind::company;
 
 kind const mutex{&plain::exclusive, company::none, text_hold, no_key};
@@ -154,17 +161,20 @@ kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
 kind const writer{&redisson::writer, company::none, writer_hold, no_key};
 kind const permit{&redisson::permit, company::permits, permit_hold, permits_left_or_over, 2};
 kind const plain_permit{
-    &plain::permits, company::permits, plain_permit_hold, plain_permits_left, 3, false, true};
+    &plain::permits, company::permits, plain_permit_hold, plain_permits_left, 3, false, nullptr, true};
 kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left, 3};
-kind const latch{&redisson::latch, company::none, no_hold, nullptr};
+kind const latch{&plain::latch, company::none, no_hold, nullptr};
+kind const redisson_latch{&redisson::latch, company::none, no_hold, nullptr};
+kind const barrier{&plain::barrier, company::none, no_hold, nobody_arrived, 0, false, nullptr, false, 2};
 kind const quorum_mutex{&plain::quorum, company::none, text_hold, nullptr};
 kind const redisson_quorum_mutex{&redisson::quorum, company::none, field_hold, nullptr};
 
 }  // namespace
 
 std::string queue_name(part const& wanted) {
-  return wanted.lock->lock_recipe->several == nullptr ? wanted.names.front()
-                                                      : recipes::join_names(wanted.names);
+  return wanted.lock->lock_recipe->several == nullptr || wanted.lock->is_barrier()
+             ? wanted.names.front()
+             : recipes::join_names(wanted.names);
 }
 
 std::vector<cast> const& all_casts() {
@@ -191,6 +201,8 @@ std::vector<cast> const& all_casts() {
       {"redisson_multi_mutex",
        {{&redisson_multi, {"a", "orders"}}, {&redisson_multi, {"b", "orders"}}, {&redisson_lock}}},
       {"latch", {{&latch}}},
+      {"redisson_latch", {{&redisson_latch}}},
+      {"barrier", {{&barrier}}},
       {"quorum_mutex", {{&quorum_mutex}}, 3},
       {"redisson_quorum_mutex", {{&redisson_quorum_mutex}}, 3},
   };

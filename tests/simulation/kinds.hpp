@@ -40,12 +40,15 @@ struct kind {
   kind const* upgraded = nullptr;
   /// A lease is of one permit or of several; their number stands beside the name.
   bool weighted = false;
+  /// Of a barrier; of other kinds 0.
+  int parties = 0;
   /// Of Redisson's wire.
   [[nodiscard]] bool of_redisson() const noexcept { return lock_recipe->channels != nullptr; }
   /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no
   /// options.
   [[nodiscard]] bool leased() const noexcept { return lock_recipe->leased; }
   [[nodiscard]] bool voted() const noexcept { return lock_recipe->votes != nullptr; }
+  [[nodiscard]] bool is_barrier() const noexcept { return parties != 0; }
   [[nodiscard]] bool is_latch() const noexcept {
     return lock_recipe->sharing == engine::sharing::open_to_all;
   }
@@ -66,7 +69,7 @@ struct cast {
   [[nodiscard]] part const& of(std::size_t caller) const { return parts[caller % parts.size()]; }
 };
 
-/// The name of the lock queue for these names, which are sorted.
+/// The name of the lock queue for these names, which are sorted. At a barrier each caller has another one.
 [[nodiscard]] std::string queue_name(part const& wanted);
 
 /// All casts; the first one is a mutex on the plain wire, the second one a fair mutex.

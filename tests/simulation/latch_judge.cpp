@@ -1,6 +1,7 @@
 #include "simulation/latch_judge.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "simulation/arguments.hpp"
 
@@ -12,8 +13,13 @@ constexpr std::chrono::seconds longest_wait_at_open{8};
 
 }  // namespace
 
+std::int64_t count_of_latch(std::string const& text) {
+  constexpr std::string_view of_plain{"holdfast_latch "};
+  return number_of(text.starts_with(of_plain) ? text.substr(of_plain.size()) : text);
+}
+
 void latch_judge::look(std::string const& name, latch& at) {
-  auto const open = number_of(servers_.front()->data().text_of(name)) <= 0;  // also without a count
+  auto const open = count_of_latch(servers_.front()->data().text_of(name)) <= 0;  // also without a count
   if (!open) {
     at.open_since = time_point::max();
     return;

@@ -1,6 +1,7 @@
 /// The promises of latches, checked after each event.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -11,6 +12,9 @@
 #include "simulation/world.hpp"
 
 namespace holdfast::simulation {
+
+/// The count in a latch's key, on either wire; 0 without one.
+[[nodiscard]] std::int64_t count_of_latch(std::string const& text);
 
 /// Nobody passes a latch that was closed through its whole wait; nobody waits for long at one that stays
 /// open.

@@ -2,11 +2,14 @@
 
 #include <optional>
 
+#include "script/names.hpp"
 #include "script/names_redisson.hpp"
+#include "scripts/latch.hpp"
 #include "scripts/redisson_latch.hpp"
 #include "scripts/redisson_number.hpp"
-#include "simulation/arguments.hpp"
+#include "simulation/latch_judge.hpp"
 #include "sync/idempotency_marks.hpp"
+#include "wire/plain/latch.hpp"
 
 namespace holdfast::simulation {
 
@@ -26,6 +29,7 @@ latch_keeper::latch_keeper(world& shared_world, server& redis, judge& referee, p
       host_{host},
       habits_{behaviour},
       name_{behaviour.wanted.names.front()},
+      plain_{behaviour.wanted.lock->lock_recipe == &recipes::plain::latch},
       rounds_left_{behaviour.rounds} {}
 
 void latch_keeper::begin(bool alone) {
@@ -49,7 +53,8 @@ void latch_keeper::ask() {
   try {
     reply = host_.core()
                 .requests()
-                .ask(request_for(mark, channel), {.while_down = net::retry_policy::steady})
+                .ask(plain_ ? plain_request_for(mark) : request_for(mark, channel),
+                     {.while_down = net::retry_policy::steady})
                 .reply;
   } catch (error const& failure) {
     if (failure.code() == errc::closed) {
@@ -62,6 +67,44 @@ void latch_keeper::ask() {
   } else {
     world_.after(20ms, [this] { host_.when_undisturbed([this] { ask(); }); });
   }
+}
+
+/// The same on the plain wire.
+call latch_keeper::plain_request_for(std::string const& mark) const {
+  constexpr auto publish = engine::word_of(engine::publishing::counted);
+  constexpr auto kept_ms = sync::idempotency_marks::kept_ms;
+  auto const counted = names::counted(name_);
+  auto const channel = names::inbox_of_all(name_);
+  switch (step_) {
+    case step::close:
+      return scripts::latch::set{.latch = {name_},
+                                 .counted = {counted},
+                                 .done = {mark},
+                                 .answered = {},
+                                 .count = count_of_a_round,
+                                 .open_ms = 0,
+                                 .told_ms = 0,
+                                 .done_ms = kept_ms}();
+    case step::count_down:
+      return scripts::latch::count_down{.latch = {name_},
+                                        .counted = {counted},
+                                        .done = {mark},
+                                        .answered = {},
+                                        .participant = mark,
+                                        .n = 1,
+                                        .publish = publish,
+                                        .channel = channel,
+                                        .done_ms = kept_ms}();
+    case step::open:
+      break;
+  }
+  return scripts::latch::open{.latch = {name_},
+                              .counted = {counted},
+                              .done = {mark},
+                              .answered = {},
+                              .publish = publish,
+                              .channel = channel,
+                              .done_ms = kept_ms}();
 }
 
 call latch_keeper::request_for(std::string const& mark, std::string const& channel) const {
@@ -117,14 +160,14 @@ void latch_keeper::on_reply(std::int64_t reply) {
 }
 
 void latch_keeper::expect_count(std::int64_t count) {
-  auto const found = number_of(server_.data().text_of(name_));
+  auto const found = count_of_latch(server_.data().text_of(name_));
   if (alone_ && found != count)
     judge_.fail("the count of \"" + name_ + "\" is " + std::to_string(found) + ", not " +
                 std::to_string(count));
 }
 
 void latch_keeper::delete_count() {
-  (void)server_.execute({"DEL", name_});
+  (void)server_.execute({"DEL", name_, names::counted(name_)});
   done_ = true;
 }
 

@@ -28,6 +28,7 @@ class latch_keeper {
   void go_on_after(nanoseconds longest, step next);
   void ask();
   [[nodiscard]] call request_for(std::string const& mark, std::string const& channel) const;
+  [[nodiscard]] call plain_request_for(std::string const& mark) const;
   void on_reply(std::int64_t reply);
   void expect_count(std::int64_t count);
   void delete_count();
@@ -38,6 +39,7 @@ class latch_keeper {
   process& host_;
   habits const habits_;
   std::string const name_;
+  bool const plain_;
   step step_ = step::close;
   int rounds_left_;
   int to_count_ = 0;  ///< how often it will count down in this round

@@ -5,6 +5,7 @@
 #include "script/names_redisson.hpp"
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/idempotency_marks.hpp"
+#include "wire/plain/barrier.hpp"
 
 namespace holdfast::simulation {
 
@@ -17,7 +18,7 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
       habits_{std::move(behaviour)},
       rounds_left_{habits_.rounds} {
   queue_ = host.core().pin(*habits_.wanted.lock->lock_recipe, queue_name(habits_.wanted));
-  options_ = host.core().effective(habits_.options);
+  options_ = host.core().effective(habits_.options, habits_.wanted.lock->parties);
   if (auto const* const then = habits_.wanted.lock->upgraded; then != nullptr) {
     upgraded_ = {then, habits_.wanted.names};
     upgrading_ = host.core().pin(*then->lock_recipe, queue_name(upgraded_));
@@ -36,6 +37,16 @@ void actor::wait_and_acquire(nanoseconds least, nanoseconds most) {
   world_.after(world_.between(least, most), [this] { acquire(); });
 }
 
+/// As the class has it: a seat is used again only after an arrival that opened its generation.
+void actor::take_seat() {
+  if (std::exchange(seated_, false)) return;
+  host_.core().unpin(queue_);
+  auto const& name = habits_.wanted.names.front();
+  queue_ = host_.core().pin(
+      *habits_.wanted.lock->lock_recipe,
+      recipes::plain::seat_name(name, static_cast<std::uint64_t>(host_.new_mark()), "a caller"));
+}
+
 void actor::acquire() {
   if (host_.dead()) return;
   std::optional<std::chrono::nanoseconds> wait;
@@ -50,23 +61,30 @@ void actor::acquire() {
                  [stop = stop_]() mutable { stop.request_stop(); });
   }
   auto const& lock = *habits_.wanted.lock;
+  // Those that come to a barrier may be too few.
+  if (lock.is_barrier() && !wait) wait = 20s;
   // Of Redisson's permits with leases the engine gives one, and wants to know how many there should be.
   amount_ = lock.leased() && !lock.weighted ? 1 : 1 + world_.below(habits_.most_permits);
   waiting_ = true;
   since_ = world_.now();
   judge_.on_wait(habits_.wanted, amount_);
   if (lock.is_latch()) judge_.latches().on_wait(habits_.wanted.names.front(), this);
+  if (lock.is_barrier()) judge_.barriers().on_wait(habits_.wanted.names.front(), this);
   try {
+    if (lock.is_barrier()) take_seat();
     host_.core().locks().async_acquire(
         queue_, options_, wait, stop_.get_token(),
         [this](engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
           on_answer(std::move(lease), failure);
         },
-        lock.leased() && lock.permits != 0 && !lock.weighted ? lock.permits : amount_);
+        lock.is_barrier()                                      ? 1
+        : lock.leased() && lock.permits != 0 && !lock.weighted ? lock.permits
+                                                               : amount_);
   } catch (error const&) {  // the client has been shut down
     waiting_ = false;
     judge_.on_answer(habits_.wanted, amount_);
     judge_.latches().on_answer(this);
+    judge_.barriers().on_answer(this);
     rounds_left_ = 0;
   }
 }
@@ -81,6 +99,10 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   judge_.on_answer(habits_.wanted, amount_);
   if (lease && habits_.wanted.lock->is_latch()) judge_.latches().on_passed(this);
   judge_.latches().on_answer(this);
+  auto const& lock = *habits_.wanted.lock;
+  if (lease && lock.is_barrier())
+    judge_.barriers().on_passed(habits_.wanted.names.front(), lease->token(), lock.parties);
+  judge_.barriers().on_answer(this);
   if (host_.exiting()) {
     if (lease) judge_.fail("a process that ends has given a lock to one of its threads");
     return;
@@ -94,7 +116,8 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
     return;
   }
   ++leases_;
-  if (habits_.wanted.lock->is_latch()) {
+  if (lock.is_latch() || lock.is_barrier()) {
+    seated_ = lock.is_barrier();
     host_.core().leases().forget(lease);
     next();
     return;

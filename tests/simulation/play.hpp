@@ -82,6 +82,7 @@ class actor {
 
  private:
   [[nodiscard]] bool chance(int one_in) { return one_in != 0 && world_.once_in(one_in); }
+  void take_seat();
   void wait_and_acquire(nanoseconds least, nanoseconds most);
   void acquire();
   void on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure);
@@ -106,7 +107,8 @@ class actor {
   int rounds_left_;
   int leases_ = 0;
   int amount_ = 1;
-  int mark_ = 0;  ///< of the request that gives permits back
+  int mark_ = 0;         ///< of the request that gives permits back
+  bool seated_ = false;  ///< at a barrier, since its last arrival there was a clean one
   bool waiting_ = false;
   bool holding_ = false;
   bool releasing_ = false;

@@ -4,6 +4,8 @@
 #include "raw_redis.hpp"
 #include "subjects.hpp"
 
+#include <holdfast/barrier.hpp>
+
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -254,6 +256,14 @@ void run_command(std::string const& line) {
     words >> socket >> counter >> times;
     increment(socket, counter, times);
     answer("ok");
+  } else if (line.rfind("arrive ", 0) == 0) {
+    std::istringstream words{line.substr(7)};
+    std::string name;
+    auto parties = 0;
+    auto ttl_ms = 0;
+    words >> name >> parties >> ttl_ms;
+    barrier at{*redis, name, parties, {.ttl = milliseconds{ttl_ms}}};
+    answer("passed " + std::to_string(at.arrive_and_wait()));
   } else if (line == "status") {
     answer(std::string{session_lease.valid() ? "valid " : "invalid "} +
            code_word(session_lease.lost_because()));

@@ -59,7 +59,8 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   contender.ttl = options.ttl;
   pending_releases_.note_ttl(options.ttl);
   contender.amount = first.amount;
-  contender.requested_join = notifications_.by_message(queue) && !first.tries_only;
+  contender.requested_join =
+      !first.tries_only && (notifications_.by_message(queue) || queue.lock_recipe().counts_waiters);
   contender.policy = notifications_.policy_of(options);
   contender.first_came_at = first.came_at;
   return {.owner = contender.owner,

@@ -69,8 +69,10 @@ void acquisitions::queue(waiter& caller, time_point now) {
 
 void acquisitions::leave(waiter& caller, time_point now) noexcept {
   lock_queue_ptr const queue = caller.queue;
+  auto const why = caller.failure ? departure::left : departure::timed_out;
   callers_.finish(caller, now);
   if (!queue->contender) return;
+  queue->contender->policy.why = why;
   contenders_.let_other_side_ask(*queue, now);
   if (queue->waiters.empty()) {
     contenders_.withdraw(*queue, now);

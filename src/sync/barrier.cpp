@@ -1,0 +1,151 @@
+#include <holdfast/barrier.hpp>
+
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "base/fork.hpp"
+#include "engine/access.hpp"
+#include "engine/core.hpp"
+#include "engine/presence.hpp"
+#include "sync/idempotency_marks.hpp"
+#include "sync/options_check.hpp"
+#include "sync/shared_counter.hpp"
+#include "sync/thrown.hpp"
+#include "wire/plain/barrier.hpp"
+
+namespace holdfast {
+namespace {
+
+constexpr std::int64_t most_parties = 1'000'000;
+constexpr std::chrono::milliseconds shortest_arrival{100};
+constexpr std::chrono::hours longest_arrival{1};
+
+lock_options options_of_engine(barrier_options const& options) {
+  lock_options all{};
+  all.ttl = options.ttl;
+  all.wake = options.wake;
+  all.poll_floor = options.poll_floor;
+  all.poll_cap = options.poll_cap;
+  return all;
+}
+
+}  // namespace
+
+/// The seats of one object. A seat is used again only after an arrival that opened its generation: then no
+/// request about it is under way, or is still to be sent.
+struct barrier::impl {
+  std::shared_ptr<engine::core> core;
+  std::string name;
+  std::int64_t parties;
+  engine::effective_options_ptr options;
+  std::string who;
+  std::vector<engine::lock_queue_ptr> free_seats{};  ///< under the guard
+
+  impl(client& redis, std::string barrier_name, std::int64_t count, barrier_options const& wanted)
+      : core{engine::access::core_of(redis)},
+        name{std::move(barrier_name)},
+        parties{count},
+        options{core->effective(options_of_engine(wanted), static_cast<int>(count))},
+        who{engine::describe_self(core->constants().options.label).to_string()} {}
+  impl(impl const&) = delete;
+  impl& operator=(impl const&) = delete;
+  ~impl() {
+    for (auto& seat : free_seats) core->unpin(seat);
+  }
+
+  [[nodiscard]] engine::lock_queue_ptr take_seat() {
+    {
+      std::lock_guard const hold{guard_across_fork(this)};
+      if (!free_seats.empty()) {
+        auto seat = std::move(free_seats.back());
+        free_seats.pop_back();
+        return seat;
+      }
+    }
+    return core->pin(recipes::plain::barrier,
+                     recipes::plain::seat_name(name, sync::next_request_number(), who));
+  }
+
+  void give_back(engine::lock_queue_ptr& seat, bool opened) noexcept {
+    if (opened) {
+      try {
+        std::lock_guard const hold{guard_across_fork(this)};
+        free_seats.push_back(nullptr);
+        free_seats.back().swap(seat);
+        return;
+      } catch (std::bad_alloc const&) {
+        // The next arrival makes a seat of its own.
+      }
+    }
+    core->unpin(seat);
+  }
+
+  /// A seat for the length of one call.
+  struct occupied {
+    impl& of;
+    engine::lock_queue_ptr seat;
+    bool opened = false;
+
+    explicit occupied(impl& all) : of{all}, seat{all.take_seat()} {}
+    occupied(occupied const&) = delete;
+    occupied& operator=(occupied const&) = delete;
+    ~occupied() { of.give_back(seat, opened); }
+  };
+
+  [[nodiscard]] std::optional<std::int64_t> arrive(engine::wait_limit wait, std::stop_token const& stop) {
+    occupied place{*this};
+    auto granted = core->locks().acquire(place.seat, options, wait, stop);
+    if (!granted) return std::nullopt;
+    place.opened = true;
+    auto const generation = granted->token();
+    core->leases().forget(granted);
+    return generation;
+  }
+};
+
+barrier::barrier(client& redis, std::string name, std::int64_t parties, barrier_options options) {
+  auto const core = engine::access::core_of(redis);
+  core->check_kind(engine::votes::none);
+  core->check_scripts("the barrier \"" + name + '"');
+  sync::check_length("barrier", name);
+  sync::check_number("the parties of the barrier", name, parties, 1, most_parties);
+  sync::check(options.ttl >= shortest_arrival && options.ttl <= longest_arrival,
+              "the ttl of the barrier \"" + name + "\" must be from 100 ms to an hour");
+  sync::check(name, options_of_engine(options));
+  if (core->deployment().slots) sync::check_cluster_name(name);
+  impl_ = std::make_shared<impl>(redis, std::move(name), parties, options);
+}
+
+barrier::~barrier() = default;
+
+std::string const& barrier::name() const noexcept { return impl_->name; }
+
+std::int64_t barrier::parties() const noexcept { return impl_->parties; }
+
+std::int64_t barrier::arrive_and_wait(std::stop_token stop) {
+  return impl_->arrive(std::nullopt, stop).value_or(0);
+}
+
+std::optional<std::int64_t> barrier::arrive_within(std::chrono::nanoseconds time, std::stop_token stop) {
+  return impl_->arrive(time, stop);
+}
+
+void barrier::async_arrive_and_wait(arrive_handler done, std::stop_token stop) {
+  sync::check_handler(done, name());
+  auto place = std::make_unique<impl::occupied>(*impl_);
+  auto const& seat = place->seat;
+  impl_->core->locks().async_acquire(
+      seat, impl_->options, std::nullopt, std::move(stop),
+      [all = impl_, place = std::move(place), done = std::move(done)](
+          engine::lease_state_ptr granted, std::shared_ptr<error const> const& failure) mutable {
+        place->opened = granted != nullptr;
+        auto const generation = granted ? granted->token() : 0;
+        if (granted) all->core->leases().forget(granted);
+        place.reset();
+        done(generation, failure ? sync::thrown(*failure) : nullptr);
+      });
+}
+
+}  // namespace holdfast

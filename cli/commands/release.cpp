@@ -125,6 +125,8 @@ std::string holders_text(lock_state const& seen, release_options const& options)
 std::string deleted(lock_state const& seen, release_options const& options) {
   auto const name = output::quoted(seen.name);
   if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
+  if (seen.kind == lock_kind::barrier)
+    return fmt::format("the generation of the barrier {} was broken: {} had arrived", name, seen.holding);
   if (seen.wire == wire::plain || seen.holder.pid != 0) {
     return fmt::format("lock {} was deleted: {} did not give it back in {}, and may still be at work", name,
                        holders_text(seen, options), to_string(options.wait));
@@ -157,6 +159,11 @@ std::string message_of(force_result result, lock_state const& seen, release_opti
       return fmt::format("the key {} holds a {}, which is not a lock; it is never deleted here", name,
                          output::one_line(seen.type));
     case force_result::refused_counter:
+      if (seen.kind == lock_kind::latch) {
+        return fmt::format(
+            "{} is a latch, with {}, and nobody holds it: count it down, or open it, with a program", name,
+            listing::numbers(seen));
+      }
       return fmt::format(
           "the key {} holds the number {}, which has no holder: release or add permits of a semaphore, or "
           "count a latch down, with a program",
@@ -173,7 +180,7 @@ std::optional<force_result> settled(lock_state const& seen, release_options cons
   if (kept_until(seen)) return std::nullopt;
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
-  if (seen.kind == lock_kind::counter) return force_result::refused_counter;
+  if (seen.kind == lock_kind::counter || seen.kind == lock_kind::latch) return force_result::refused_counter;
   if (seen.kind == lock_kind::foreign && !options.foreign) return force_result::refused_foreign;
   return std::nullopt;
 }

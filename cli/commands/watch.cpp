@@ -85,6 +85,8 @@ std::string numbers_of(lock_state const& now) {
 std::string words_of(hold_info const& hold) {
   if (hold.side == hold_side::permit) return "permit " + hold.process.owner;
   if (hold.side == hold_side::upgrade) return "upgrade lease " + hold.process.to_string();
+  if (hold.side == hold_side::arrived)
+    return "participant " + (hold.process.host.empty() ? hold.process.owner : hold.process.to_string());
   return (hold.side == hold_side::write ? "writer " : "reader ") + hold.process.to_string();
 }
 

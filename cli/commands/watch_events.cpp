@@ -16,7 +16,8 @@ bool is_single(lock_state const& lock) {
 }
 bool is_read_write(lock_state const& lock) { return lock.kind == lock_kind::read_write; }
 bool is_number(lock_state const& lock) {
-  return lock.kind == lock_kind::permits || lock.kind == lock_kind::counter;
+  return lock.kind == lock_kind::permits || lock.kind == lock_kind::counter ||
+         lock.kind == lock_kind::latch || lock.kind == lock_kind::barrier;
 }
 bool is_held(lock_state const& lock) { return is_single(lock) || is_read_write(lock); }
 

@@ -37,6 +37,8 @@ std::string numbers(lock_state const& state) {
   auto const remaining = state.available.value_or(0);
   if (state.kind == lock_kind::permits)
     return fmt::format("{} of {} out", state.permits.value_or(0) - remaining, state.permits.value_or(0));
+  if (state.kind == lock_kind::latch || state.kind == lock_kind::barrier)
+    return fmt::format("{} of {} to go", remaining, state.permits.value_or(0));
   switch (state.counts) {
     case counter_use::permits:
       return fmt::format("{} left", remaining);
@@ -51,7 +53,9 @@ std::string numbers(lock_state const& state) {
 std::string holder_cell(lock_state const& state) {
   auto const& holder = state.holder;
   if (state.kind == lock_kind::foreign) return fmt::format("\"{}\"", shortened(holder.owner));
-  if (state.kind == lock_kind::permits || state.kind == lock_kind::counter) return numbers(state);
+  if (state.kind == lock_kind::permits || state.kind == lock_kind::counter ||
+      state.kind == lock_kind::latch || state.kind == lock_kind::barrier)
+    return numbers(state);
   if (holder.owner.empty()) return "-";
   std::string const more = state.holding > 1 ? fmt::format(" +{}", state.holding - 1) : "";
   if (holder.host.empty() && holder.pid == 0) return "unknown" + more;

@@ -56,6 +56,8 @@ std::string_view doing(hold_side side) {
       return "upgrade";
     case hold_side::permit:
       return "permit";
+    case hold_side::arrived:
+      return "there";
     case hold_side::exclusive:
       break;
   }
@@ -81,6 +83,24 @@ std::string wish_of(waiter_info const& waiter) {
 
 void add_more(std::int64_t more, lines& to) {
   if (more > 0) to.push_back(fmt::format("       and {} more", more));
+}
+
+bool has_members(lock_state const& state) {
+  return state.kind == lock_kind::latch || state.kind == lock_kind::barrier;
+}
+
+/// Who has counted a latch down, or arrived at a barrier, and for how long that counts.
+void add_members(lock_state const& state, lines& to) {
+  bool const latch = state.kind == lock_kind::latch;
+  to.push_back(field(latch ? "counted" : "arrived", std::to_string(state.holding)));
+  std::size_t place = 0;
+  for (auto const& hold : state.holders) {
+    auto const& who = hold.process;
+    to.push_back(fmt::format("  {:>3}. {}{}", ++place,
+                             one_line(latch && who.host.empty() ? who.owner : who.to_string()),
+                             hold.ttl_left ? ", for " + cell(hold.ttl_left) : ""));
+  }
+  add_more(state.holding - static_cast<std::int64_t>(place), to);
 }
 
 void add_holders(lock_state const& state, lines& to) {
@@ -158,6 +178,10 @@ std::string holding(lock_state const& state) {
       return "permits: " + numbers(state) + (state.holder.pid == 0 ? std::string{} : ", by " + holder + more);
     case lock_kind::counter:
       return "counter: " + numbers(state);
+    case lock_kind::latch:
+      return "latch: " + numbers(state);
+    case lock_kind::barrier:
+      return "barrier: " + numbers(state);
     default:
       break;
   }
@@ -191,6 +215,10 @@ std::string described(lock_state const& state) {
       return "permits: a semaphore whose permits expire";
     case lock_kind::counter:
       return of_counter(state);
+    case lock_kind::latch:
+      return "latch: closed until it is counted down";
+    case lock_kind::barrier:
+      return "barrier: its generation waits for all";
   }
   return "unknown";
 }
@@ -199,8 +227,11 @@ std::vector<std::string> page(lock_state const& state) {
   lines all{field("name", state.name), field("wire", wire_word(state)), field("kind", described(state))};
   if (!state.misfit.empty()) all.push_back(field("misfit", state.misfit));
   if (state.available) all.push_back(field("left", std::to_string(*state.available)));
-  if (state.permits) all.push_back(field("permits", std::to_string(*state.permits)));
-  if (state.kind == lock_kind::read_write || state.kind == lock_kind::permits) {
+  if (state.permits)
+    all.push_back(field(has_members(state) ? "of" : "permits", std::to_string(*state.permits)));
+  if (has_members(state)) {
+    add_members(state, all);
+  } else if (state.kind == lock_kind::read_write || state.kind == lock_kind::permits) {
     add_holders(state, all);
   } else {
     add_only_holder(state, all);

@@ -22,6 +22,8 @@ enum class lock_kind : std::uint8_t {
   exclusive,  ///< held by a Holdfast client, on the plain wire, also by the writer of a shared_mutex
   foreign,    ///< a string that another library may use as a lock (redsync, redis-py …), or may not
   other,      ///< not a lock: a key of another type
+  latch,      ///< a closed latch of the plain wire; the holders are those that have counted it down
+  barrier,    ///< a barrier; the holders are those that have arrived for its generation
   // Redisson's, whether Holdfast or Java made it:
   reentrant,   ///< a mutex of any kind: RLock, RFairLock, RSpinLock, RFencedLock
   read_write,  ///< a shared_mutex: RReadWriteLock; on the plain wire (lock_state::wire): held by readers
@@ -40,12 +42,15 @@ enum class hold_side : std::uint8_t {
   read,
   permit,
   upgrade,  ///< reads with the upgrade lease of a shared_mutex
+  arrived,  ///< at a barrier, or it has counted a latch down
 };
 [[nodiscard]] std::string_view to_string(hold_side) noexcept;
 
 /// One holder of a name.
 struct hold_info {
-  process_info process{};  ///< of a permit of Redisson's only `owner` is set: its id, 32 hexadecimal digits
+  /// Of a permit of Redisson's only `owner` is set: its id, 32 hexadecimal digits. Of a named participant of a
+  /// latch, too: its name.
+  process_info process{};
   hold_side side = hold_side::exclusive;
   /// How many times; of permits on the plain wire how many of them. Else always 1 for Holdfast. Java counts
   /// how often a thread has locked; a count higher than that is left behind by a request that was sent twice,
@@ -114,9 +119,11 @@ struct lock_state {
   std::vector<hold_info> holders{};
   std::int64_t holding = 0;  ///< how many hold it
   bool fair = false;         ///< a fair lock of Redisson's; shows only while somebody waits
-  /// For permits and counters: how many are left. Negative: so many are missing.
+  /// For permits and counters: how many are left. Negative: so many are missing. Of a latch how often it is
+  /// still to be counted down, of a barrier how many haven't arrived.
   std::optional<std::int64_t> available{};
-  std::optional<std::int64_t> permits{};  ///< of permits: how many there are altogether
+  /// How many there are altogether: permits, counts of a latch, parties of a barrier.
+  std::optional<std::int64_t> permits{};
   counter_use counts = counter_use::unknown;
   /// What is wrong with a key that has the form of an object of Redisson's, but not its contents. Empty:
   /// nothing.
@@ -201,8 +208,9 @@ enum class force_result : std::uint8_t {
   changed,             ///< somebody else holds it now: that holder was not asked, and nothing was done to it
   refused_foreign,     ///< the key is not Holdfast's, and force_options::foreign was not given
   refused_other,       ///< the key is not a lock (another type): never deleted
-  refused_counter,     ///< a counter has no holders: release or add permits, or count the latch down, instead
-  run_was_over,        ///< only a run that is over kept others out (kept_until); that run is forgotten now
+  /// A counter, or a latch, has no holders: release or add permits, or count the latch down, or open it.
+  refused_counter,
+  run_was_over,  ///< only a run that is over kept others out (kept_until); that run is forgotten now
 };
 [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
@@ -227,6 +235,8 @@ struct force_options {
 ///
 /// On Redisson's wire only holders that are Holdfast clients can be asked. Holds of Java, and permits, are
 /// taken at once, with the message that wakes waiters. A hold count that is too high goes with them.
+///
+/// Of a barrier the generation is broken at once, for all that have arrived (errc::broken).
 ///
 /// If a run that is over keeps others out (kept_until), nobody is asked. The run is forgotten at once, and a
 /// lock that it has left to its ttl is deleted. If a lock is deleted under a run, that run doesn't count any

@@ -1,7 +1,8 @@
 -- Looks at a lock and changes nothing. Whatever stands in its keys, and of whatever type, is an answer.
 -- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string (of readers a list: how many of them there are, and
 -- owner, milliseconds left, owner, milliseconds left... of the first `most`, or of 100; of permits: how many there are, how many of
--- them are out, how many owners have some, and owner, milliseconds left, how many it has...), pttl, token counter, how many wait, the
+-- them are out, how many owners have some, and owner, milliseconds left, how many it has...; of a latch or barrier that string, how
+-- many have counted or arrived, and member, score...), pttl, token counter, how many wait, the
 -- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue, or for permits {owner, ticket,
 -- how many it waits for...}}, and where there is
 -- anything in Redisson's format one more: what redisson_facts says. `scope` "both": of a lock of the plain wire, too, for which
@@ -61,6 +62,12 @@ local function look_at_permits(permits)
   return holders
 end
 local function is(key, kind) return redis.call('TYPE', key).ok == kind end
+-- Of a latch who has counted, of a barrier who has arrived.
+local function look_at_members(text, members)
+  local limit = tonumber(most) > 0 and tonumber(most) or 100
+  if not is(members, 'zset') then return {text, 0} end
+  return {text, redis.call('ZCARD', members), unpack(redis.call('ZRANGE', members, 0, limit - 1, 'WITHSCORES'))}
+end
 -- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
 local kind = redis.call('TYPE', lock).ok
 local holder = kind == 'string' and redis.call('GETRANGE', lock, 0, 1023) or ''
@@ -95,7 +102,9 @@ local answer = {kind, permits or holder, pttl, last, waiting, micros(), first}
 local readers = string.sub(queue, 1, -6) .. 'readers'
 local by_readers = holder == 'holdfast_readers' and (is(readers, 'zset') or is(readers, 'none'))
 if by_readers then answer[2] = look_at_readers(readers) end
-local of_plain = permits or by_readers or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
+local members = string.match(holder, '^holdfast_latch ') and 'counted' or string.match(holder, '^holdfast_barrier ') and 'arrived'
+if members then answer[2] = look_at_members(holder, string.sub(queue, 1, -6) .. members) end
+local of_plain = permits or by_readers or members or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
 if scope == 'both' or not of_plain then
   local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end
   local fine, facts = true

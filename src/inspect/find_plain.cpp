@@ -6,6 +6,8 @@ namespace {
 
 constexpr std::string_view of_counter{":holdfast_token"};
 constexpr std::string_view of_queue{":holdfast_queue"};
+constexpr std::string_view of_counts{":holdfast_counted"};
+constexpr std::string_view of_arrivals{":holdfast_arrived"};
 
 /// The name of the lock whose side key with that suffix this is; empty: none.
 std::string lock_of(std::string_view key, std::string_view suffix) {
@@ -22,23 +24,35 @@ std::string lock_of(std::string_view key, std::string_view suffix) {
 /// It has a queue, and no counter by which it would be found a second time.
 bool wanted_by_queue(lock_state const& state) { return wanted_of_plain(state) && state.token == 0; }
 
+/// The same for those that have counted a latch down, or arrived at a barrier.
+bool wanted_by_members(lock_state const& state) {
+  return (state.kind == lock_kind::latch || state.kind == lock_kind::barrier) && state.token == 0 &&
+         state.waiting == 0;
+}
+
 }  // namespace
 
 bool wanted_of_plain(lock_state const& state) {
   if (state.wire != wire::plain) return false;
-  bool const of_holdfast = state.token != 0 || state.kind == lock_kind::exclusive;
+  bool const of_holdfast = state.token != 0 || state.kind == lock_kind::exclusive ||
+                           state.kind == lock_kind::latch ||
+                           (state.kind == lock_kind::barrier && state.holding > 0);
   return state.waiting > 0 || (state.kind != lock_kind::free && of_holdfast);
 }
 
 bool show_plain(search& query, search::keys const& beside) {
   std::vector<std::string> by_counter;
   std::vector<std::string> by_queue;
+  std::vector<std::string> by_members;
   for (auto const& key : beside) {
     by_counter.push_back(lock_of(key, of_counter));
     by_queue.push_back(lock_of(key, of_queue));
+    by_members.push_back(lock_of(key, of_counts));
+    by_members.push_back(lock_of(key, of_arrivals));
   }
   return query.show(std::move(by_counter), wanted_of_plain, look_for::plain) &&
-         query.show(std::move(by_queue), wanted_by_queue, look_for::plain);
+         query.show(std::move(by_queue), wanted_by_queue, look_for::plain) &&
+         query.show(std::move(by_members), wanted_by_members, look_for::plain);
 }
 
 }  // namespace holdfast::inspection

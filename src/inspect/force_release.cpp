@@ -8,9 +8,11 @@
 
 #include "base/ranges.hpp"
 #include "engine/access.hpp"
+#include "engine/presence.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
+#include "scripts/barrier.hpp"
 #include "scripts/inspect.hpp"
 #include "scripts/redisson_rw.hpp"
 #include "scripts/run.hpp"
@@ -213,6 +215,19 @@ force_result let_go(engine::core& server, lock_state const& seen, std::string_vi
   return forgotten || seen.kind != lock_kind::free ? force_result::run_was_over : force_result::changed;
 }
 
+/// Those that have arrived are told at once; they hold nothing that they could give back.
+force_result break_barrier(engine::core& server, lock_state const& seen) {
+  auto const arrived = names::arrived(seen.name);
+  auto const who = server.uuid() + ' ' + engine::describe_self(server.constants().options.label).to_string();
+  auto const channel = names::inbox_of_all(seen.name);
+  call const script[]{scripts::barrier::force{.barrier = {seen.name},
+                                              .arrived = {arrived},
+                                              .who = who,
+                                              .publish = word_of(server.publishing_now()),
+                                              .channel = channel}()};
+  return take_away(server, seen, script) == 1 ? force_result::deleted : force_result::not_held;
+}
+
 }  // namespace
 
 std::string_view to_string(force_result result) noexcept {
@@ -247,7 +262,8 @@ force_result force_release(client& redis, std::string_view name, force_options o
   if (seen.kind == lock_kind::free || (seen.kind == lock_kind::permits && seen.holding == 0))
     return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
-  if (seen.kind == lock_kind::counter) return force_result::refused_counter;
+  if (seen.kind == lock_kind::counter || seen.kind == lock_kind::latch) return force_result::refused_counter;
+  if (seen.kind == lock_kind::barrier) return break_barrier(*server, seen);
   // Leases of readers, and so HOLDFAST_OWNER, say what they are; inspect() says it beside the id.
   if (seen.wire == wire::plain) options.owner = names::without_side(options.owner);
   auto const meant = holders_meant(seen, options.owner);

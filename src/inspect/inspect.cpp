@@ -72,6 +72,10 @@ std::string_view to_string(lock_kind kind) noexcept {
       return "permits";
     case lock_kind::counter:
       return "counter";
+    case lock_kind::latch:
+      return "latch";
+    case lock_kind::barrier:
+      return "barrier";
   }
   return "unknown";
 }
@@ -88,6 +92,8 @@ std::string_view to_string(hold_side side) noexcept {
       return "permit";
     case hold_side::upgrade:
       return "upgrade";
+    case hold_side::arrived:
+      return "arrived";
   }
   return "unknown";
 }

@@ -52,9 +52,10 @@ class search {
 /// no pattern of Redis's says "perhaps a brace".
 [[nodiscard]] std::string beside(std::string_view pattern, std::string_view suffix);
 
-// The plain wire. Locks are found by their token counters, or by their queues if they were never held.
+// The plain wire. Locks are found by their token counters, or by their queues if they were never held;
+// latches and barriers by those that have counted or arrived.
 // False, here and below: f has returned false.
-constexpr std::string_view plain_suffixes{":holdfast_[tq]*"};
+constexpr std::string_view plain_suffixes{":holdfast_[tqca]*"};
 [[nodiscard]] bool wanted_of_plain(lock_state const& state);
 bool show_plain(search& query, search::keys const& beside);
 

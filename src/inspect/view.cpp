@@ -79,6 +79,44 @@ void read_permits(lock_state& state, resp::reply const& list) {
   if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
 }
 
+/// Takes the number up to the next space, or end of line, off the front.
+std::int64_t take_number(std::string_view& text) {
+  std::int64_t number = 0;
+  auto const* const end = text.data() + text.size();
+  auto const* const rest = std::from_chars(text.data(), end, number).ptr;
+  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+  if (!text.empty()) text.remove_prefix(1);
+  return number;
+}
+
+/// A latch with those that have counted, or a barrier with those that have arrived.
+void read_members(lock_state& state, resp::reply const& list, microseconds now) {
+  constexpr std::string_view of_latch{"holdfast_latch "};
+  constexpr std::string_view of_barrier{"holdfast_barrier "};
+  auto const now_ms = duration_cast<milliseconds>(now);
+  std::string_view text = list[0].text;
+  auto const latch = text.starts_with(of_latch);
+  text.remove_prefix(latch ? of_latch.size() : of_barrier.size());
+  state.kind = latch ? lock_kind::latch : lock_kind::barrier;
+  state.holding = list[1].integer;
+  auto const first = take_number(text);
+  state.permits = latch ? take_number(text) : first;
+  state.available = latch ? first : first - state.holding;
+  if (latch) {  // its key stays for longer than its time
+    auto const ends = milliseconds{take_number(text)};
+    state.ttl_left.reset();
+    if (ends.count() > 0) state.ttl_left = std::max(ends - now_ms, 0ms);
+  }
+  for (std::size_t i = 2; i + 1 < list.size(); i += 2) {
+    auto const& member = list[i].text;
+    hold_info hold{.process = {.owner = latch ? member : member.substr(0, member.find(' '))},
+                   .side = hold_side::arrived};
+    if (!latch) hold.ttl_left = milliseconds{micros_of(list[i + 1].text)} - now_ms;
+    state.holders.push_back(std::move(hold));
+  }
+  if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
+}
+
 /// {owner, ticket...} of a queue; of permits {owner, ticket, how many...}.
 void read_queue(lock_state& state, std::span<resp::reply const> queue, bool of_permits, microseconds now) {
   std::size_t const fields = of_permits ? 3 : 2;
@@ -172,6 +210,10 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
   if (&holding == &other) return all;
   if (of_permits) {
     read_permits(plain, reply[1]);
+    return all;
+  }
+  if (reply[1].size() >= 2 && reply[1][0].is_text()) {
+    read_members(plain, reply[1], now);
     return all;
   }
   if (reply[1].is_array()) {

@@ -265,6 +265,30 @@ TEST_F(meeting, and_other_kinds_of_the_same_name_say_what_each_other_is) {
   EXPECT_EQ(first.get().generation, second.get().generation);
 }
 
+TEST_F(meeting, is_shown_with_those_that_have_arrived_and_broken_by_force) {
+  auto first = arrive(local_);
+  ASSERT_TRUE(have_arrived(1) && listening());
+  auto const state = inspect(second_client_, "step");
+  EXPECT_EQ(state.kind, lock_kind::barrier);
+  EXPECT_EQ(state.permits, 3);
+  EXPECT_EQ(state.available, 2);
+  ASSERT_EQ(state.holders.size(), 1u);
+  EXPECT_EQ(state.holders.front().side, hold_side::arrived);
+  EXPECT_EQ(state.holders.front().process.pid, getpid());
+  EXPECT_TRUE(state.holders.front().ttl_left);
+  auto found = 0;
+  for_each_lock(second_client_, "st*", [&found](lock_state const& each) {
+    EXPECT_EQ(each.kind, lock_kind::barrier);
+    return ++found != 0;
+  });
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(force_release(second_client_, "step"), force_result::deleted);
+  auto const told = first.get();
+  EXPECT_EQ(told.code, errc::broken);
+  EXPECT_THAT(told.text, HasSubstr("has broken it by force"));
+  EXPECT_EQ(force_release(second_client_, "step"), force_result::not_held);
+}
+
 TEST_F(meeting, refuses_options_and_names_out_of_range) {
   auto const refused = std::errc::invalid_argument;
   EXPECT_EQ(code_of([&] { barrier const b{first_client_, "", 2}; }), refused);

@@ -240,6 +240,29 @@ TEST_P(closing, fails_all_that_wait_when_its_time_is_over) {
   remote_.wait();
 }
 
+TEST_P(closing, is_shown_with_those_that_have_counted_it_down) {
+  if (on_redisson()) return;
+  local_.try_set_count(3);
+  local_.count_down("shard-7");
+  local_.count_down();
+  auto const state = inspect(second_client_, "ready");
+  EXPECT_EQ(state.kind, lock_kind::latch);
+  EXPECT_EQ(state.available, 1);
+  EXPECT_EQ(state.permits, 3);
+  EXPECT_FALSE(state.ttl_left);
+  ASSERT_EQ(state.holders.size(), 2u);
+  EXPECT_EQ(state.holders[0].process.owner, "shard-7");
+  EXPECT_EQ(state.holders[0].side, hold_side::arrived);
+  EXPECT_TRUE(state.holders[1].process.owner.starts_with(first_client_.uuid()));
+  auto found = 0;
+  for_each_lock(second_client_, "rea*", [&found](lock_state const& each) {
+    EXPECT_EQ(each.kind, lock_kind::latch);
+    return ++found != 0;
+  });
+  EXPECT_EQ(found, 1);
+  EXPECT_EQ(force_release(second_client_, "ready"), force_result::refused_counter);
+}
+
 TEST_P(closing, and_a_lock_of_the_same_name_say_what_each_other_is) {
   if (on_redisson()) return;
   mutex lock{first_client_, "ready"};

@@ -48,8 +48,8 @@ enum class hold_side : std::uint8_t {
 
 /// One holder of a name.
 struct hold_info {
-  /// Of a permit of Redisson's only `owner` is set: its id, 32 hexadecimal digits. Of a named participant of a
-  /// latch, too: its name.
+  /// Of a permit of Redisson's only `owner` is set: its id, 32 hexadecimal digits. Of a named participant of
+  /// a latch, too: its name.
   process_info process{};
   hold_side side = hold_side::exclusive;
   /// How many times; of permits on the plain wire how many of them. Else always 1 for Holdfast. Java counts

@@ -63,6 +63,7 @@ bool keep_out(std::vector<probe::owned_hold> const& holds, run_side const side) 
         return ++permits_held >= hold.permits;  // of more permits another one may come free
       case hold_side::exclusive:
       case hold_side::write:
+      case hold_side::arrived:  // `run` takes no latch and no barrier
         break;
     }
     return true;

@@ -76,6 +76,7 @@ std::string wish_of(waiter_info const& waiter) {
     case hold_side::permit:
       return waiter.count > 1 ? fmt::format(", for {} permits", waiter.count) : std::string{};
     case hold_side::exclusive:
+    case hold_side::arrived:
       break;
   }
   return {};

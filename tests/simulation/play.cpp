@@ -192,7 +192,7 @@ void actor::on_upgraded(engine::lease_state_ptr writer, std::shared_ptr<error co
       next();
       return;
     }
-    judge_.on_granted(upgraded_, lease_, host_.core().owner_id(lease_->number()), world_.now());
+    judge_.on_granted(upgraded_, lease_, host_.core().owner_id(lease_->number()), world_.now(), amount_);
   }
   world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] { give_back(); });
 }

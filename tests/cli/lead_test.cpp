@@ -157,7 +157,8 @@ TEST_F(leading, is_followed_when_it_was_killed) {
   own.async_campaign("next", next.handler());
   job.signal(SIGKILL);
   ASSERT_TRUE(eventually([&] { return next.done(); }));
-  EXPECT_GT(next.take()->token(), terms().front());
+  auto const follower = next.take();
+  EXPECT_GT(follower->token(), terms().front());
   EXPECT_TRUE(eventually([&] { return log.last() == "next"; }));
   EXPECT_TRUE(log.in_order());
 }

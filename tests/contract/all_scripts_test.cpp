@@ -7,7 +7,9 @@
 #include "script/names_redisson.hpp"
 #include "scripts/all.hpp"
 #include "wire/lock_names.hpp"
+#include "wire/plain/barrier.hpp"
 #include "wire/plain/election.hpp"
+#include "wire/plain/latch.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/quorum.hpp"
 #include "wire/plain/shared.hpp"
@@ -323,6 +325,68 @@ void go_through_numbers(raw_redis& raw, std::string const& name, publishing publ
       is(1));
 }
 
+/// Runs the scripts of a latch, and then of a barrier, of this name, on the plain wire.
+void go_through_meetings(raw_redis& raw, std::string const& name, publishing publish) {
+  namespace plain = holdfast::recipes::plain;
+  namespace gate = holdfast::scripts::latch;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+  };
+  auto const is_waiting = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
+  auto const counted = names::counted(name);
+  auto const channel = names::inbox_of_all(name);
+  std::vector<std::string> marks;
+  for (auto const* const number : {"1", "2", "3", "4"}) marks.push_back(names::done_prefix(name) + number);
+  auto const set = [&](std::string const& mark, std::int64_t open_ms) {
+    return gate::set{.latch = {name},
+                     .counted = {counted},
+                     .done = {mark},
+                     .answered = {},
+                     .count = 2,
+                     .open_ms = open_ms,
+                     .told_ms = day,
+                     .done_ms = day}();
+  };
+  run(set(marks[0], 0), is(1));
+  run(gate::count_down{.latch = {name},
+                       .counted = {counted},
+                       .done = {marks[1]},
+                       .answered = {{marks[0]}},
+                       .participant = "a",
+                       .n = 1,
+                       .publish = word_of(publish),
+                       .channel = channel,
+                       .done_ms = day}(),
+      is(1));
+  run(plain::latch.acquire(name, {}), is_waiting);
+  run(gate::open{.latch = {name},
+                 .counted = {counted},
+                 .done = {marks[2]},
+                 .answered = {},
+                 .publish = word_of(publish),
+                 .channel = channel,
+                 .done_ms = day}(),
+      is(1));
+  run(set(marks[3], minute), is(1));
+  raw.command({"DEL", name});
+
+  auto const seat = plain::seat_name(name, 1, "web-1");
+  holdfast::engine::acquire_request request{.owner = caller, .ttl = 30s, .size = 2, .join = true};
+  request.policy.publish = publish;
+  run(plain::barrier.acquire(seat, request), is_waiting);
+  run(plain::barrier.abandon({seat, caller}, {.publish = publish}), is(1));
+  request.owner = sibling;
+  run(plain::barrier.acquire(seat, request), is_waiting);
+  auto const arrived = names::arrived(name);
+  run(holdfast::scripts::barrier::force{.barrier = {name},
+                                        .arrived = {arrived},
+                                        .who = "ops",
+                                        .publish = word_of(publish),
+                                        .channel = channel}(),
+      is(1));
+  raw.command({"DEL", name});
+}
+
 /// Logs in as a user with access to the KEYS of a lock of this name and to nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
   raw.command({"ACL",
@@ -338,6 +402,10 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::leader(name),
                "~" + names::readers(name),
                "~" + names::gave_up(name),
+               "~" + names::counted(name),
+               "~" + names::done_prefix(name) + "*",
+               "~" + names::arrived(name),
+               "~" + names::seat(name, uuid, "1"),
                "~" + names::asked(name, caller),
                "~" + names::fence_mark(name),
                "~" + names::last_run(name),
@@ -365,6 +433,7 @@ TEST(every_script, touches_no_key_but_its_own) {
     go_through(raw, name, publishing::counted);
     server.raw().command({"DEL", name});
     go_through_numbers(raw, name, publishing::counted);
+    go_through_meetings(raw, name, publishing::counted);
   }
 }
 
@@ -382,6 +451,8 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
       go_through(raw, name, mode);
       raw.command({"FLUSHALL"});
       go_through_numbers(raw, name, mode);
+      raw.command({"FLUSHALL"});
+      go_through_meetings(raw, name, mode);
       raw.command({"FLUSHALL"});
     }
   }

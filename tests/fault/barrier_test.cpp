@@ -68,9 +68,10 @@ TEST_F(barrier_fault, is_broken_by_a_killed_participant_whose_name_it_tells) {
   auto killed = worker::session(server_.url(), "mutex_inbox", "m", 10s);
   killed.write_line("arrive step 3 1000");
   ASSERT_TRUE(have_arrived(2));
+  auto const pid = std::to_string(killed.pid());
   killed.kill9();
-  EXPECT_THAT(waiting.get().second, AllOf(HasSubstr("is broken"), HasSubstr("wasn't heard of"),
-                                          HasSubstr("pid " + std::to_string(killed.pid()))));
+  EXPECT_THAT(waiting.get().second,
+              AllOf(HasSubstr("is broken"), HasSubstr("wasn't heard of"), HasSubstr("pid " + pid)));
   EXPECT_TRUE(have_arrived(0));
 }
 

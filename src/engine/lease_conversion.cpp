@@ -1,0 +1,155 @@
+/// The part of lease_calls that turns a lease into one of another queue.
+#include <new>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "engine/failure.hpp"
+#include "engine/lease_calls.hpp"
+
+namespace holdfast::engine {
+
+/// A lease that is turned into one of another queue. To be destroyed under the lock: a queue's reference
+/// count isn't atomic.
+struct lease_calls::conversion {
+  lease_state_ptr old;
+  lock_queue_ptr from;
+  lock_queue_ptr const& to;
+  lease_state_ptr next{};
+
+  [[nodiscard]] error not_possible() const {
+    return {errc::lost, "lease of " + from->title() + " can't be turned into another: " +
+                            (old->cause() == loss_cause::none ? std::string{"it was released"}
+                                                              : std::string{to_string(old->cause())})};
+  }
+};
+
+lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
+  gate_.check_process();
+  reactor::lock hold{loop_.mutex()};
+  auto* const queue = &lease->queue();
+  conversion change{.old = std::move(lease), .from = lock_queue_ptr{queue}, .to = to};
+  gate_.check_open();
+  if (change.old->status() != lease_state::state::held) throw error{change.not_possible()};
+  std::shared_ptr<error const> reason;
+  try {
+    auto const result = request_conversion(hold, change, script);
+    reason = end_conversion(change, result, boot_clock::now());
+  } catch (std::bad_alloc const&) {
+    ends_.release(*change.old, boot_clock::now(), {});  // the caller no longer has it
+    reason = client_.no_memory;
+  }
+  auto next = std::move(change.next);
+  if (reason) next.reset();
+  change.old.reset();
+  change.from.reset();
+  loop_.leave(hold);
+  if (reason) throw error{*reason};
+  return next;
+}
+
+/// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
+/// with nothing sent.
+answer<ownership> lease_calls::request_conversion(reactor::lock& hold, conversion& change,
+                                                  call const& script) {
+  auto const& old = *change.old;
+  std::optional<answer<ownership>> result;
+  reactor::blocked_thread thread;
+  renewer::remove(*change.old);
+  change.next.reset(
+      new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
+  backend_.convert(script,
+                   [&](answer<ownership>&& received) {
+                     result = std::move(received);
+                     loop_.wake(thread);
+                   },
+                   {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
+  loop_.wait(hold, thread);
+  hold.lock();
+  return std::move(*result);
+}
+
+/// Null: the new lease is there, and has taken over the listeners of the old one. Otherwise the reason why it
+/// isn't; both are over then.
+std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, answer<ownership> const& result,
+                                                         time_point now) noexcept {
+  auto& old = *change.old;
+  auto const* const found = result.outcome();
+  auto const still_held = old.status() == lease_state::state::held;
+  std::shared_ptr<error const> reason;
+  try {
+    reason = failure_of(result, *change.from, client_);
+    if (still_held && found != nullptr && *found == ownership::mine) {
+      move_to_next(change, result.sent_at, now);
+      return nullptr;
+    }
+  } catch (std::bad_alloc const&) {
+    reason = client_.no_memory;
+  }
+  auto const was_changed = found == nullptr || *found == ownership::mine;  // or may have been
+  if (still_held && !was_changed) {
+    ends_.lose(old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
+  } else if (still_held) {
+    // The outcome is unknown, so nobody may inherit either of them.
+    (void)ends_.finish_here(old, now);
+    pending_releases_.send(old, now, {});
+  }
+  if (was_changed) {  // perhaps after the lease was lost
+    auto item = pending_releases_.item(old, now);
+    item.queue = change.to;
+    pending_releases_.send(item, now, {});
+  }
+  if (still_held && was_changed && !change.from->contender) ends_.ask_after_release(*change.from, now);
+  if (reason && old.cause() == loss_cause::none) return reason;
+  try {
+    return std::make_shared<error const>(change.not_possible());
+  } catch (std::bad_alloc const&) {
+    return client_.no_memory;
+  }
+}
+
+/// Throws std::bad_alloc, with nothing done.
+void lease_calls::move_to_next(conversion& change, time_point sent_at, time_point now) {
+  auto& old = *change.old;
+  auto& next = *change.next;
+  next.set_deadline(deadline_of(sent_at, old.options().ttl));
+  if (old.options().watchdog) next.renew_at = sent_at + old.effective().every;
+  next.renewals_left = old.renewals_left;
+  holders_.open(next, now);
+  next.inherit(old);
+  (void)ends_.finish_here(old, now);
+  ++stats_.held_now;
+  renewer_.add(next, now);
+  if (!change.from->contender) ends_.ask_after_release(*change.from, now);
+}
+
+lease_state_ptr lease_calls::replace(lease_state_ptr& lease, lease_state_ptr next) {
+  reactor::lock hold{loop_.mutex()};
+  auto const now = boot_clock::now();
+  lock_queue_ptr from{&lease->queue()};
+  auto const old_held = lease->status() == lease_state::state::held;
+  auto const next_held = next->status() == lease_state::state::held;
+  std::optional<error> reason;
+  if (old_held && next_held) {
+    next->renewals_left = lease->renewals_left;
+    next->inherit(*lease);
+    (void)ends_.finish_here(*lease, now);
+    renewer_.add(*next, now);
+    if (!from->contender) ends_.ask_after_release(*from, now);
+  } else {
+    if (old_held) ends_.lose(*lease, next->cause(), now);
+    auto const cause = lease->cause();
+    if (next_held) ends_.release(*next, now, {});
+    next.reset();
+    reason.emplace(errc::lost, "lease of " + from->title() + " can't be turned into another: " +
+                                   (cause == loss_cause::none ? std::string{"it was released"}
+                                                              : std::string{to_string(cause)}));
+  }
+  lease.reset();
+  from.reset();
+  loop_.leave(hold);
+  if (reason) throw error{std::move(*reason)};
+  return next;
+}
+
+}  // namespace holdfast::engine

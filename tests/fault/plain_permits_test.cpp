@@ -45,6 +45,7 @@ class plain_permits_fault : public fault {
         [this] { return !raw_.exists("license") && !raw_.exists(names::permit_queue("license")); });
   }
 
+  std::atomic<bool> held_back_ = false;  // by which the proxy decides
   flaky_proxy proxy_{server_.socket_path()};
   client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
   client other_client_{server_.url(), with_long_timeouts()};
@@ -125,18 +126,17 @@ TEST_F(plain_permits_fault, comes_by_them_although_no_message_reaches_it) {
 }
 
 TEST_F(plain_permits_fault, takes_nothing_for_nobody_by_a_late_copy) {
-  std::atomic<bool> held_back = false;
   auto const hold_back = [&](script const& disturbed) {
     raw_.command({"SCRIPT", "LOAD", std::string{disturbed.text}});
-    held_back = false;
-    proxy_.decide([&, sha = std::string{disturbed.sha1}](request const& r) {
-      if (held_back || !r.has(sha)) return fate::pass();
-      held_back = true;
+    held_back_ = false;
+    proxy_.decide([this, sha = std::string{disturbed.sha1}](request const& r) {
+      if (held_back_ || !r.has(sha)) return fate::pass();
+      held_back_ = true;
       return fate::hold_back();
     });
   };
   auto const deliver = [&] {
-    EXPECT_TRUE(held_back);
+    EXPECT_TRUE(held_back_);
     proxy_.deliver();
     EXPECT_TRUE(eventually([&] { return proxy_.held_back() == 0; }));
   };

@@ -81,11 +81,11 @@ void read_permits(lock_state& state, resp::reply const& list) {
 
 /// Takes the number up to the next space, or end of line, off the front.
 std::int64_t take_number(std::string_view& text) {
+  auto const size = std::min(text.find_first_of(" \n"), text.size());
+  auto const digits = text.substr(0, size);
+  text.remove_prefix(std::min(size + 1, text.size()));
   std::int64_t number = 0;
-  auto const* const end = text.data() + text.size();
-  auto const* const rest = std::from_chars(text.data(), end, number).ptr;
-  text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-  if (!text.empty()) text.remove_prefix(1);
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
   return number;
 }
 

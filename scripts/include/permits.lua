@@ -85,12 +85,13 @@ end
 
 -- Gives permits to the first in the queue, for as long as they are enough for it, and tells each. Who wants more than there are
 -- altogether stands aside until there are more. One that nobody hears is gone; where the right to publish is missing all
--- stay in the queue. `self`, if given, is who asks, and is told by the reply: returns whether it has got its permits, for `ttl_ms`.
+-- stay in the queue. `self`, if given, is who asks, and is told by the reply: returns whether it has got its permits, for `ttl_ms`;
+-- and whether nobody is left but those that stand aside.
 local function let_in(grant_ms, self, ttl_ms)
   local place, mine = 0, false
   while limit do
     local waiter, since = unpack(redis.call('ZRANGE', queue, place, place, 'WITHSCORES'))
-    if not waiter or tonumber(since) >= heavy then return mine end
+    if not waiter or tonumber(since) >= heavy then return mine, true end
     local amount = weight_in(queue, waiter)
     local fits = out + amount <= limit
     if amount > limit then

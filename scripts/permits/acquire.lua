@@ -60,7 +60,7 @@ if spoilt then return spoilt end
 local number = tonumber(amount)
 local waiting = redis.call('ZCARD', queue) > 0  -- before anything is written: another kind of key ends the script here
 drop_expired()
-local mine = redis.call('ZSCORE', lock, owner)
+local mine, clear = redis.call('ZSCORE', lock, owner), not waiting
 if mine then
   redis.call('ZADD', lock, string.format('%.0f', now_ms() + ttl_ms), owner)
   keep_for(ttl_ms)
@@ -71,10 +71,9 @@ elseif waiting or not limit or out + number > limit then
     ticket = join_queue(queue, owner, ticket, waited_us, waiters - 1)
     if number > 1 then redis.call('ZADD', queue, string.format('%.0f', heavy + number), owner .. ':p') end
   end
-  mine = let_in(grant_ms, owner, ttl_ms)
+  mine, clear = let_in(grant_ms, owner, ttl_ms)
 end
-local free = mode == 'ask' or not waiting
-if not mine and free and limit and out + number <= limit and redis.call('EXISTS', queue) == 0 then
+if not mine and clear and limit and out + number <= limit then
   put_in(owner, number, ttl_ms)
   mine = true
 end

@@ -303,6 +303,16 @@ TEST_F(permits, are_not_held_up_by_a_waiter_for_more_than_there_are) {
   EXPECT_THAT(inboxes.take(), testing::SizeIs(2));
 }
 
+TEST_F(permits, are_for_who_only_asks_when_nobody_else_could_have_them) {
+  given_out(2, {{rival}});
+  given_waiting({{ben, 3, 500}});
+  subscription inboxes{server_, {ben}};
+  EXPECT_THAT(run(acquire(try_request(caller))), is_granted()) << "ben wants more than there are";
+  EXPECT_THAT(run(acquire(try_request(anna))),
+              is_short(AllOf(Gt(0), Le(20'000)), -1, rival, 2, 2, last_token + 1));
+  EXPECT_THAT(waiting(), (parties{{ben, 3}}));
+}
+
 TEST_F(permits, come_back_when_their_time_is_over_and_go_to_the_first_waiter) {
   given_out(3, {{caller, 1, -5}, {sibling, 1, -3}, {rival}});
   given_waiting({{anna, 1, 30}});

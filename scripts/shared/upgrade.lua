@@ -4,7 +4,7 @@
 -- who writes in its place (':w'), until the writer's client has heard of it, or gives up: see renew and stay.
 -- Reply: granted, {token, 1}; busy, {ms until the last of the others is over, callers ahead in the queue, ticket, token counter, that
 -- reader, -1}, the second and third -1 and 0 for "ask"; an error LOST when the upgrade lease isn't in, or the writer has given up
--- already (a late copy); an error WRONGTYPE that names the type when the key is not a lock.
+-- already, or a later one writes (late copies); an error WRONGTYPE that names the type when the key is not a lock.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
@@ -29,8 +29,9 @@ local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok) end
 local now_ms, writer = math.floor(micros() / 1000), owner .. ':w'
 if holder ~= owner then
-  -- An earlier try of the same client may have been granted, and not been given up yet.
-  local in_place = holder == 'holdfast_readers' or (holder and redis.call('ZSCORE', readers, holder .. ':w'))
+  -- An earlier try of the same client may have been granted, and not been given up yet. A later one is what its client knows of.
+  local in_place = holder == 'holdfast_readers' or (holder and redis.call('ZSCORE', readers, holder .. ':w')
+    and tonumber(string.sub(holder, 38)) < tonumber(string.sub(owner, 38)))
   if not in_place or not ends or tonumber(ends) <= now_ms or gave_up(given_up, owner) then
     return redis.error_reply('LOST the upgrade lease is not in')
   end

@@ -373,6 +373,14 @@ INSTANTIATE_TEST_SUITE_P(
                          .counter = last_token + 2,
                          .readers = {{"11111111-1111-4111-8111-111111111111:6:u", full_ttl},
                                      {sibling_waits, full_ttl}}}},
+        {.name = "does_not_take_over_from_a_later_try",
+         .given = {.lock = sibling,
+                   .readers = {{"11111111-1111-4111-8111-111111111111:6:u"}, {sibling_waits}}},
+         .call = write_instead(try_request(caller), 6),
+         .expect = {.reply = is_error("LOST"),
+                    .lock = sibling,
+                    .ttl = 20'000,
+                    .readers = {{"11111111-1111-4111-8111-111111111111:6:u"}, {sibling_waits}}}},
         {.name = "is_refused_to_who_has_no_upgrade_lease",
          .given = {.lock = readers, .readers = {{anna_reads}}},
          .call = write_instead(join_request(sibling)),
@@ -416,6 +424,16 @@ INSTANTIATE_TEST_SUITE_P(
                     .ttl = 20'000,
                     .queue = {sibling_waits, ben_reads},
                     .readers = {{caller_has_it}, {anna_reads}}}},
+        {.name = "keeps_no_reader_waiting_when_its_lease_is_over",
+         .given = {.lock = readers,
+                   .queue = {{sibling_waits}},
+                   .readers = {{caller_has_it, -1}, {rival_wants_it}, {anna_reads}},
+                   .listening = {caller}},
+         .call = read(join_request(ben)),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = readers,
+                    .counter = last_token + 1,
+                    .readers = {{rival_wants_it}, {anna_reads}, {ben_reads, full_ttl}}}},
         {.name = "keeps_no_reader_waiting_when_its_process_is_gone",
          .given = {.lock = readers,
                    .queue = {{sibling_waits, 500}},
@@ -522,5 +540,27 @@ INSTANTIATE_TEST_SUITE_P(
                     .readers = {{ben_reads, 2'000}, {caller_has_it, full_ttl}}}},
     }),
     name_of);
+
+TEST(upgrade_scripts_at_maxmemory, let_go_of_a_try) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  auto const no_memory = [&raw](std::string const& limit) {
+    raw.command({"CONFIG", "SET", "maxmemory", limit});
+  };
+  prepare(raw, {.lock = readers, .queue = {{sibling_waits}}, .readers = {{caller_has_it}, {anna_reads}}});
+  no_memory("1");
+  EXPECT_THAT(raw.command(eval(stay(sibling))), is(0));
+  EXPECT_FALSE(raw.exists(names::queue(lock_name))) << "readers wait behind it";
+  no_memory("0");
+  EXPECT_THAT(raw.command(eval(stop_reading(anna))), is(1));
+  EXPECT_THAT(raw.command(eval(write_instead(try_request("11111111-1111-4111-8111-111111111111:9")))),
+              is_list({last_token + 1, 1}));
+  no_memory("1");
+  EXPECT_THAT(raw.command(eval(stay("11111111-1111-4111-8111-111111111111:9"))), is(1));
+  EXPECT_EQ(raw.command({"GET", std::string{lock_name}}).text, readers);
+  EXPECT_THAT(raw.command(eval(give_it_back(caller))), is(1));
+  EXPECT_FALSE(raw.exists(std::string{lock_name}));
+  no_memory("0");
+}
 
 }  // namespace holdfast::contract::upgrade_test

@@ -189,6 +189,8 @@ std::vector<cast> const& all_casts() {
         {&mutex}}},
       {"shared_mutex", {{&plain_reader}, {&fair_mutex}, {&plain_reader}}},
       {"shared_mutex_upgrade", {{&plain_upgrade}, {&plain_reader}, {&fair_mutex}, {&plain_upgrade}}},
+      {"shared_mutex_upgrade_and_others",
+       {{&plain_upgrade}, {&plain_reader_first}, {&mutex}, {&plain_writer_first}}},
       {"shared_mutex_and_mutex", {{&plain_reader}, {&mutex}, {&plain_reader}, {&fair_mutex}}},
       {"shared_mutex_that_prefers",
        {{&plain_reader}, {&plain_writer_first}, {&plain_reader_first}, {&plain_reader}}},

@@ -113,8 +113,8 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   auto& old = *change.old;
   auto& next = *change.next;
   next.set_deadline(deadline_of(sent_at, old.options().ttl));
-  if (old.options().watchdog) next.renew_at = sent_at + old.effective().every;
   next.renewals_left = old.renewals_left;
+  if (old.options().watchdog && next.renewals_left != 0) next.renew_at = sent_at + old.effective().every;
   holders_.open(next, now);
   next.inherit(old);
   (void)ends_.finish_here(old, now);
@@ -132,6 +132,7 @@ lease_state_ptr lease_calls::replace(lease_state_ptr& lease, lease_state_ptr nex
   std::optional<error> reason;
   if (old_held && next_held) {
     next->renewals_left = lease->renewals_left;
+    if (next->renewals_left == 0) next->renew_at = time_point::max();
     next->inherit(*lease);
     (void)ends_.finish_here(*lease, now);
     renewer_.add(*next, now);

@@ -278,5 +278,20 @@ TEST_F(upgrading_shared, is_refused_on_redissons_wire) {
   EXPECT_TRUE(writing.valid());
 }
 
+TEST_F(upgrading_shared, is_renewed_no_more_often_when_the_lease_becomes_another) {
+  lock_options const limited{.ttl = 4s, .renew_every = 100ms, .max_renewals = 1};
+  shared_mutex reading{first_client_, "m", limited};
+  shared_mutex writing{first_client_, "n", limited};
+  auto upgraded = reading.acquire_upgrade();
+  auto writer = writing.acquire();
+  auto const renewals = [this] { return first_client_.stats().renewals; };
+  ASSERT_TRUE(eventually([&] { return renewals() == 2; }));
+  reading.upgrade(upgraded);
+  auto const downgraded = writing.downgrade(std::move(writer));
+  EXPECT_TRUE(eventually([&] { return upgraded.lost_because() == loss_cause::limit_reached; }));
+  EXPECT_TRUE(eventually([&] { return downgraded.lost_because() == loss_cause::limit_reached; }));
+  EXPECT_EQ(renewals(), 2u);
+}
+
 }  // namespace
 }  // namespace holdfast::test

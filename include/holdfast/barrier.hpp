@@ -97,7 +97,8 @@ class barrier {
   std::int64_t arrive_and_wait(std::stop_token stop = {});
 
   /// The same, for at most `time`. nullopt: it was up before all had arrived, so the generation is broken for
-  /// the others. Zero or less: arrives only if it is the last one, and otherwise breaks nothing.
+  /// the others. The server decides that, by one request more: when it can't be asked, this throws. Zero or
+  /// less: arrives only if it is the last one, and otherwise breaks nothing.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<std::int64_t> try_arrive_and_wait_for(
       std::chrono::duration<Rep, Period> const& time, std::stop_token stop = {}) {

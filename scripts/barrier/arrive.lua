@@ -20,6 +20,7 @@ local channel = ARGV[8]
 -- @include misfit_of_text
 -- @include barrier_in
 -- @include mark_of_seat
+-- @include cause_of
 -- @include tell
 -- @include end_generation
 local at, misfit = barrier_in(barrier)
@@ -40,8 +41,7 @@ elseif last_number < number and counted_for == at.generation then
 end
 if last_number > number or (known and counted_for == 0) then return broken(0, 'left ' .. member) end
 if known and counted_for ~= at.generation then
-  local cause = string.match(at.breaks, string.format('\n%.0f ([^\n]*)', counted_for))
-  if counted_for < at.since or counted_for > at.generation then cause = cause or 'lost ' .. member end
+  local cause = cause_of(at, counted_for, 'lost ' .. member)
   if cause then return broken(counted_for, cause) end
   return {counted_for, 1}
 end

@@ -33,6 +33,12 @@ lock_options options_of_engine(barrier_options const& options) {
 
 }  // namespace
 
+/// A place of a client from which one call at a time arrives.
+struct seat {
+  engine::lock_queue_ptr queue{};
+  std::int64_t last = 0;  ///< the generation that opened for the last call
+};
+
 /// The seats of one object. A seat is used again only after an arrival that opened its generation: then no
 /// request about it is under way, or is still to be sent.
 struct barrier::impl {
@@ -41,7 +47,7 @@ struct barrier::impl {
   std::int64_t parties;
   engine::effective_options_ptr options;
   std::string who;
-  std::vector<engine::lock_queue_ptr> free_seats{};  ///< under the guard
+  std::vector<seat> free_seats{};  ///< under the guard
 
   impl(client& redis, std::string barrier_name, std::int64_t count, barrier_options const& wanted)
       : core{engine::access::core_of(redis)},
@@ -52,56 +58,65 @@ struct barrier::impl {
   impl(impl const&) = delete;
   impl& operator=(impl const&) = delete;
   ~impl() {
-    for (auto& seat : free_seats) core->unpin(seat);
+    for (auto& each : free_seats) core->unpin(each.queue);
   }
 
-  [[nodiscard]] engine::lock_queue_ptr take_seat() {
+  [[nodiscard]] seat take_seat() {
     {
       std::lock_guard const hold{guard_across_fork(this)};
       if (!free_seats.empty()) {
-        auto seat = std::move(free_seats.back());
+        auto taken = std::move(free_seats.back());
         free_seats.pop_back();
-        return seat;
+        return taken;
       }
     }
-    return core->pin(recipes::plain::barrier,
-                     recipes::plain::seat_name(name, sync::next_request_number(), who));
+    return {.queue = core->pin(recipes::plain::barrier,
+                               recipes::plain::seat_name(name, sync::next_request_number(), who))};
   }
 
-  void give_back(engine::lock_queue_ptr& seat, bool opened) noexcept {
-    if (opened) {
+  void give_back(seat& left, std::int64_t opened) noexcept {
+    if (opened != 0) {
       try {
         std::lock_guard const hold{guard_across_fork(this)};
-        free_seats.push_back(nullptr);
-        free_seats.back().swap(seat);
+        free_seats.emplace_back().queue.swap(left.queue);
+        free_seats.back().last = opened;
         return;
       } catch (std::bad_alloc const&) {
         // The next arrival makes a seat of its own.
       }
     }
-    core->unpin(seat);
+    core->unpin(left.queue);
   }
 
   /// A seat for the length of one call.
   struct occupied {
     impl& of;
-    engine::lock_queue_ptr seat;
-    bool opened = false;
+    seat place;
+    std::int64_t opened = 0;  ///< the generation, when it has
 
-    explicit occupied(impl& all) : of{all}, seat{all.take_seat()} {}
+    explicit occupied(impl& all) : of{all}, place{all.take_seat()} {}
     occupied(occupied const&) = delete;
     occupied& operator=(occupied const&) = delete;
-    ~occupied() { of.give_back(seat, opened); }
+    ~occupied() { of.give_back(place, opened); }
   };
 
   [[nodiscard]] std::optional<std::int64_t> arrive(engine::wait_limit wait, std::stop_token const& stop) {
-    occupied place{*this};
-    auto granted = core->locks().acquire(place.seat, options, wait, stop);
-    if (!granted) return std::nullopt;
-    place.opened = true;
-    auto const generation = granted->token();
+    occupied here{*this};
+    auto granted = core->locks().acquire(here.place.queue, options, wait, stop);
+    if (!granted) return wait->count() > 0 ? opened_meanwhile(here.place) : std::nullopt;
+    here.opened = granted->token();
     core->leases().forget(granted);
-    return generation;
+    return here.opened;
+  }
+
+  /// The last one may have arrived when the time was up here, and not yet in the server. The seat isn't used
+  /// again: the engine gives the arrival up, too.
+  [[nodiscard]] std::optional<std::int64_t> opened_meanwhile(seat const& left) const {
+    auto const question =
+        recipes::plain::time_up(left.queue->name(), core->uuid(), left.last, core->publishing_now());
+    auto const reply = core->requests().ask(question, name);
+    if (reply.integer == 0) return std::nullopt;
+    return reply.integer;
   }
 };
 
@@ -134,16 +149,16 @@ std::optional<std::int64_t> barrier::arrive_within(std::chrono::nanoseconds time
 
 void barrier::async_arrive_and_wait(arrive_handler done, std::stop_token stop) {
   sync::check_handler(done, name());
-  auto place = std::make_unique<impl::occupied>(*impl_);
-  auto const& seat = place->seat;
+  auto here = std::make_unique<impl::occupied>(*impl_);
+  auto const& queue = here->place.queue;
   impl_->core->locks().async_acquire(
-      seat, impl_->options, std::nullopt, std::move(stop),
-      [all = impl_, place = std::move(place), done = std::move(done)](
+      queue, impl_->options, std::nullopt, std::move(stop),
+      [all = impl_, here = std::move(here), done = std::move(done)](
           engine::lease_state_ptr granted, std::shared_ptr<error const> const& failure) mutable {
-        place->opened = granted != nullptr;
         auto const generation = granted ? granted->token() : 0;
+        here->opened = generation;
         if (granted) all->core->leases().forget(granted);
-        place.reset();
+        here.reset();
         done(generation, failure ? sync::thrown(*failure) : nullptr);
       });
 }

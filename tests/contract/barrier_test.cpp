@@ -53,6 +53,12 @@ class barrier_scripts : public testing::Test {
                            engine::departure why = engine::departure::left) const {
     return recipes::plain::barrier.abandon({.name = seat, .owner = owner}, {.why = why});
   }
+  /// Of a caller of the seat's client.
+  [[nodiscard]] static call time_up(std::string const& seat, std::int64_t after = 0) {
+    auto const& owner = seat == seat_of(2, "web-2 pid 2") ? rival : caller;
+    auto const uuid = owner.substr(0, owner.rfind(':'));
+    return recipes::plain::time_up(seat, uuid, after, engine::publishing::counted);
+  }
   static std::string seat_of(int number, std::string_view who = "web-1 pid 7") {
     return recipes::plain::seat_name("orders", static_cast<std::uint64_t>(number), who);
   }
@@ -138,6 +144,31 @@ TEST_F(barrier_scripts, break_nothing_by_leaving_a_generation_that_is_over) {
   run(arrive(anna, c_, {}, true, 2), waits(8));
   run(leave(caller, a_), is(0));
   EXPECT_THAT(state(), ElementsAre("holdfast_barrier 2 8 7", by(anna, "web-3 pid 3")));
+}
+
+TEST_F(barrier_scripts, say_whether_a_generation_has_opened_when_the_time_is_up) {
+  begin(7, 2);
+  run(time_up(a_), is(0));
+  run(arrive(caller, a_, {}, true, 2), waits(7));
+  run(time_up(a_, 7), is(0));  // an arrival of before
+  run(arrive(rival, b_, {}, true, 2), opened(7), 1);
+  run(arrive(anna, c_, {}, true, 2), waits(8));
+  run(time_up(a_), is(7));
+  run(time_up(a_, 7), is(0));
+  run(leave(caller, a_), is(0));
+  EXPECT_THAT(state(), ElementsAre("holdfast_barrier 2 8 7", by(anna, "web-3 pid 3")));
+}
+
+TEST_F(barrier_scripts, break_a_generation_when_the_time_is_up) {
+  begin();
+  run(arrive(caller, a_), waits(7));
+  run(arrive(rival, b_), waits(7));
+  run(time_up(a_), is(0), 1);
+  EXPECT_THAT(state(), ElementsAre("holdfast_barrier 3 8 7\n7 timed_out " + by(caller, "web-1 pid 1")));
+  run(time_up(b_), is(0));
+  run(arrive(caller, a_), is_broken(7, "timed_out " + by(caller, "web-1 pid 1")));
+  raw_.command({"DEL", name_});
+  run(time_up(a_), is(0));
 }
 
 TEST_F(barrier_scripts, break_a_generation_of_which_one_has_died) {

@@ -116,6 +116,21 @@ TEST_F(meeting, never_opens_with_fewer_arrivals_than_parties_when_there_are_more
   EXPECT_TRUE(have_arrived(0));
 }
 
+/// The last one arrives at the moment at which the time of the other is up.
+TEST_F(meeting, opens_for_both_or_for_neither_when_a_time_is_up) {
+  constexpr auto time = 3ms;
+  for (int i = 0; i != 300; ++i) {
+    auto const name = "step " + std::to_string(i);
+    barrier waits{first_client_, name, 2};
+    barrier comes_last{second_client_, name, 2};
+    auto const start = std::chrono::steady_clock::now();
+    auto first = std::async(std::launch::async, [&] { return waits.try_arrive_and_wait_for(time); });
+    std::this_thread::sleep_until(start + time + std::chrono::microseconds{i});
+    auto const second = comes_last.try_arrive_and_wait_for(0s);
+    ASSERT_EQ(first.get(), second) << i;
+  }
+}
+
 TEST_F(meeting, is_broken_for_all_when_one_is_cancelled_and_begins_again) {
   std::stop_source stop;
   auto first = arrive(local_);

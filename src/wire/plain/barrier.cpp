@@ -84,6 +84,19 @@ constinit engine::recipe const barrier{.sharing = sharing::counted,
                                        .several = &barrier_calls::names_of_seats,
                                        .channels = barrier_calls::channels};
 
+call time_up(std::string_view seat, std::string_view uuid, std::int64_t after, engine::publishing mode) {
+  auto const any_owner = std::string{uuid} + ':';
+  barrier_calls::seat const own{seat, any_owner};
+  return scripts::barrier::time_up{.barrier = {own.barrier},
+                                   .arrived = {own.arrived},
+                                   .mark = {own.mark},
+                                   .client = uuid,
+                                   .who = own.who,
+                                   .after = after,
+                                   .publish = word_of(mode),
+                                   .channel = own.channel}();
+}
+
 std::string seat_name(std::string_view name, std::uint64_t number, std::string_view who) {
   return join_names(std::array<std::string, 3>{std::string{name}, std::to_string(number), std::string{who}});
 }

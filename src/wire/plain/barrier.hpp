@@ -12,6 +12,11 @@ namespace holdfast::recipes::plain {
 
 extern engine::recipe const barrier;
 
+/// Gives up the arrival from a seat, and says which generation it was counted for, if that has opened; 0:
+/// none. `after`: the last generation for which an earlier one from that seat was counted.
+[[nodiscard]] call time_up(std::string_view seat, std::string_view uuid, std::int64_t after,
+                           engine::publishing mode);
+
 /// The name of a seat's lock queue. `number` is unique in the client; `who` says in one line whose it is.
 [[nodiscard]] std::string seat_name(std::string_view name, std::uint64_t number, std::string_view who);
 

@@ -96,7 +96,8 @@ class election {
   /// Waits until this candidate leads, and has published the value: any bytes, none at all, at most 64 KiB.
   /// Throws as exclusive_lock::lock(), and errc::cancelled if `stop` is triggered while it waits;
   /// errc::wrong_type also if the key for the value holds something else; std::errc::invalid_argument for a
-  /// longer value.
+  /// longer value. If the server doesn't answer between the grant and the value, `stop`, or the end of the
+  /// time given, is noticed within reply_timeout + connect_timeout (client_options).
   [[nodiscard]] lease campaign(std::string_view value, std::stop_token stop = {});
 
   /// Leads if nobody does or waits to; empty otherwise.
@@ -150,7 +151,7 @@ class election {
   /// and when the leader's ttl should be over.
   ///
   /// *Outages.* While the server can't be asked the last leader stands for what was left of its ttl, and
-  /// client_options::recheck longer. Then `f` gets nullopt.
+  /// client_options::reply_timeout longer. Then `f` gets nullopt.
   ///
   /// `f` is called on the client's thread, or on a thread that is inside a call of the client; not by two
   /// threads at a time. It must not throw. Another call waits for it, so it should not block for long.

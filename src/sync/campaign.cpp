@@ -26,9 +26,12 @@ call publication(engine::core& core, lease const& leading, std::string_view name
                                  core.publishing_now());
 }
 
-/// It waits for the server as long as the lease may last.
-scripting::send_options while_led(lease const& leading) {
-  return {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + leading.remaining()};
+/// One try to publish: as long as any caller waits for a server that doesn't answer, and the lease may last.
+scripting::send_options one_try(engine::core const& core, lease const& leading) {
+  auto const& times = core.constants().options;
+  auto const patience =
+      std::min<std::chrono::nanoseconds>(leading.remaining(), times.reply_timeout + times.connect_timeout);
+  return {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + patience};
 }
 
 /// Whether the value is published; false: the lease is lost. Throws what a refusal means.
@@ -37,9 +40,16 @@ bool is_published(net::response const& response, std::string const& name, engine
   return response.reply.integer == 1;
 }
 
-/// The server couldn't be asked for as long as the lease lasted.
-bool is_over(error const& failure, lease const& leading) {
-  return failure.code() == errc::unreachable && !leading.valid();
+/// After a try that failed: whether to try again by the same lease; false: that one is lost. Throws where the
+/// campaign is over.
+bool goes_on(error const& failure, lease const& leading, std::optional<time_point> const end,
+             std::stop_token const& stop) {
+  if (failure.code() != errc::unreachable) throw error{failure};
+  if (!leading.valid()) return false;
+  if (stop.stop_requested())
+    throw error{errc::cancelled, "the campaign for \"" + leading.name() + "\" was cancelled"};
+  if (end && boot_clock::now() >= *end) throw error{failure};
+  return true;
 }
 
 /// The wait that is left until `end`.
@@ -63,12 +73,15 @@ std::optional<lease> campaign_place::campaign(std::string_view value, engine::wa
   for (;; wait = left_until(end)) {
     auto leading = binding.acquire(wait, stop);
     if (!leading) return std::nullopt;
-    try {
-      auto const response = core.requests().ask_until_ready(
-          publication(core, *leading, binding.name(), value), while_led(*leading));
-      if (is_published(response, binding.name(), core)) return leading;
-    } catch (error const& failure) {
-      if (!is_over(failure, *leading)) throw;
+    for (bool again = true; again;) {
+      try {
+        auto const response = core.requests().ask_until_ready(
+            publication(core, *leading, binding.name(), value), one_try(core, *leading));
+        if (is_published(response, binding.name(), core)) return leading;
+        again = false;
+      } catch (error const& failure) {
+        again = goes_on(failure, *leading, end, stop);
+      }
     }
   }
 }
@@ -102,19 +115,24 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
       return;
     }
     leading_ = std::move(*granted);
-    attempt([this] {
-      auto& core = *place_->binding.core();
-      core.async_requests().ask_until_ready(
-          publication(core, leading_, place_->binding.name(), value_),
-          [self = shared_from_this()](net::response&& response) { self->on_response(std::move(response)); },
-          while_led(leading_));
-    });
+    attempt([this] { publish(); });
+  }
+
+  void publish() {
+    auto& core = *place_->binding.core();
+    core.async_requests().ask_until_ready(
+        publication(core, leading_, place_->binding.name(), value_),
+        [self = shared_from_this()](net::response&& response) { self->on_response(std::move(response)); },
+        one_try(core, leading_));
   }
 
   void on_response(net::response&& response) {
     auto const& binding = place_->binding;
     attempt([&] {
-      if (response.failure && !is_over(*response.failure, leading_)) throw error{*response.failure};
+      if (response.failure && goes_on(*response.failure, leading_, end_, stop_)) {
+        publish();
+        return;
+      }
       if (!response.failure && is_published(response, binding.name(), *binding.core())) {
         published_ = true;
         return;

@@ -84,6 +84,30 @@ TEST_F(election_fault, waits_again_when_the_lease_is_lost_before_its_value_is_th
   EXPECT_EQ(raw_.get("e"), leading->owner());
 }
 
+/// No answer comes between the grant and the value, and the lease lasts for an hour.
+TEST_F(election_fault, ends_a_campaign_whose_value_cannot_be_published) {
+  client hasty_client{proxy_.url(), {.connect_timeout = 500ms, .reply_timeout = 500ms}};
+  election hasty{hasty_client, "e", {.ttl = 1h}};
+  std::stop_source stop;
+  std::stop_source stop_async;
+  std::atomic<std::stop_source*> current = &stop;
+  auto const decision = proxy_.decide_by([&current](request const& r) {
+    if (kind_of(r) != election_lua::publish::source.sha1) return fate::pass();
+    current.load()->request_stop();
+    return fate::swallow();
+  });
+  EXPECT_EQ(code_of([&] { (void)hasty.campaign("a", stop.get_token()); }), errc::cancelled);
+  EXPECT_TRUE(nothing_left_behind());
+  EXPECT_EQ(code_of([&] { (void)hasty.try_campaign("a"); }), errc::unreachable);
+  EXPECT_TRUE(nothing_left_behind());
+  current = &stop_async;
+  pending campaign;
+  hasty.async_campaign("a", campaign.handler(), stop_async.get_token());
+  ASSERT_TRUE(eventually([&] { return campaign.done(); }));
+  EXPECT_EQ(code_of([&] { (void)campaign.take(); }), errc::cancelled);
+  EXPECT_TRUE(nothing_left_behind());
+}
+
 TEST_F(election_fault, tells_observers_that_messages_were_lost_at_the_re_check) {
   client deaf_client{proxy_.url(), with_long_timeouts({.recheck = 50ms})};
   election deaf{deaf_client, "e"};

@@ -7,6 +7,8 @@ local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then
   return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok)
 end
+local kind = string.match(holder or '', '^holdfast_(%a+) ')
+if kind then return redis.error_reply('WRONGTYPE ' .. kind) end
 local left = {redis.call('PTTL', lock)}
 if not holder then return left end
 local said = {}

@@ -224,6 +224,10 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.setup = {{"HSET", std::string{lock_name}, "owner", "1"}}},
          .call = read(),
          .expect = {.reply = is_error("WRONGTYPE hash")}},
+        {.name = "read_names_the_kind_of_what_is_no_lock",
+         .given = {.lock = "holdfast_latch 3 3 0"},
+         .call = read(),
+         .expect = {.reply = is_error("WRONGTYPE latch"), .lock = "holdfast_latch 3 3 0", .ttl = 20'000}},
     }),
     name_of);
 

@@ -244,6 +244,8 @@ TEST_F(electing, refuses_what_is_no_election) {
   raw_.command({"HSET", "e", "a", "b"});
   EXPECT_EQ(code_of([&] { (void)first_.campaign("a"); }), errc::wrong_type);
   EXPECT_EQ(code_of([&] { (void)first_.leader(); }), errc::wrong_type);
+  raw_.command({"SET", "e", "holdfast_barrier 3 1 1"});
+  EXPECT_EQ(code_of([&] { (void)first_.leader(); }), errc::wrong_type);
   raw_.del("e");
   raw_.command({"SET", "{e}:holdfast_leader", "something else"});
   EXPECT_EQ(code_of([&] { (void)first_.campaign("a"); }), errc::wrong_type);

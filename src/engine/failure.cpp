@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/printable.hpp"
 #include "engine/lock_queue.hpp"
 #include "engine/record.hpp"
 #include "net/deployment_url.hpp"
@@ -164,7 +165,7 @@ std::shared_ptr<error const> explain_broken(std::string_view rest, std::string c
   auto const generation = take_word(rest);
   auto const why = take_word(rest);
   auto const owner = take_word(rest);
-  auto const who = rest.empty() ? owner : std::string{rest};
+  auto const who = printable(rest.empty() ? owner : rest);
   auto text = prefix + "generation " + generation + " of the barrier " + title + " is broken: ";
   if (why == "died") {
     text += who + " wasn't heard of for the ttl of its arrival: it has died, or couldn't reach the server";

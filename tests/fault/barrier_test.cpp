@@ -126,6 +126,17 @@ TEST_F(barrier_fault, is_broken_when_the_server_comes_back_empty) {
   EXPECT_EQ(second.get().first, generation);
 }
 
+TEST_F(barrier_fault, says_whose_time_was_up_before_it_had_an_answer) {
+  barrier three{redis_, "step", 3};
+  barrier disturbed_three{disturbed_, "step", 3};
+  auto waiting = arrive(three);
+  ASSERT_TRUE(have_arrived(1));
+  proxy_.once([sha = scripts::barrier::arrive::source.sha1](request const& r) { return kind_of(r) == sha; },
+              fate::delay_reply(200ms));
+  EXPECT_EQ(disturbed_three.try_arrive_and_wait_for(20ms), std::nullopt);
+  EXPECT_THAT(waiting.get().second, HasSubstr("has waited for as long as it wanted to"));
+}
+
 TEST_F(barrier_fault, counts_each_arrival_once_whatever_becomes_of_its_request) {
   auto loading = arrive(disturbed_step_);
   EXPECT_GT(step_.arrive_and_wait(), 0);  // loads the scripts

@@ -160,6 +160,14 @@ TEST_F(meeting, is_broken_for_all_when_the_time_of_one_is_up) {
   EXPECT_TRUE(have_arrived(0));
 }
 
+TEST_F(meeting, names_a_participant_without_effect_on_a_terminal) {
+  auto first = arrive(local_);
+  ASSERT_TRUE(have_arrived(1) && listening());
+  raw_.command({"ZADD", arrived, "1000", "somebody e\x1bv\xc2\x9bil"});
+  EXPECT_EQ(remote_.try_arrive_and_wait_for(1ms), std::nullopt);
+  EXPECT_THAT(first.get().text, HasSubstr(R"(e?v\xc2\x9bil wasn't heard of)"));
+}
+
 TEST_F(meeting, breaks_nothing_for_one_that_does_not_want_to_wait) {
   EXPECT_EQ(remote_.try_arrive_and_wait_for(0s), std::nullopt);
   auto first = arrive(local_);

@@ -169,7 +169,8 @@ class election {
   ///
   /// Two requests. Otherwise as lease::release(): afterwards `leading` is empty. Throws
   /// std::errc::invalid_argument for a lease of something else, and errc::unreachable and the like if the
-  /// server can't be asked; the lease is unchanged then.
+  /// server can't be asked; the lease is unchanged then, but the candidate may have been named: a release of
+  /// the lease gives it to that one, if it still waits.
   [[nodiscard]] std::optional<release_result> resign_to(lease& leading, std::string_view candidate);
 
   /// Who led when a campaign of this object last found that somebody else does: see

@@ -106,7 +106,8 @@ void print_change(leader_options const& options, std::optional<leader_info> cons
 
 int watch_leader(election& watched, leader_options const& options) {
   changes_to_print changes;
-  auto const observer = watched.observe([&changes](auto const& leader) { changes.add(leader); });
+  [[maybe_unused]] auto const observer =
+      watched.observe([&changes](auto const& leader) { changes.add(leader); });
   for (;;) {
     if (auto const change = changes.next()) {
       print_change(options, *change);

@@ -144,12 +144,14 @@ std::vector<process_info> election::candidates() {
 }
 
 std::optional<release_result> election::resign_to(lease& leading, std::string_view candidate) {
-  auto const* const held = engine::lease_state::behind(leading);
-  sync::check(held != nullptr && &held->queue() == impl_->binding.queue().get(),
+  auto const is_ours = [this](engine::lease_state const* held) {
+    return held != nullptr && &held->queue() == impl_->binding.queue().get();
+  };
+  sync::check(is_ours(engine::lease_state::behind(leading)),
               "only the lease of a leader of \"" + name() + "\", of the same client, can go to a candidate");
   sync::check(candidate.size() <= sync::longest_name, "the id of a candidate has at most 65536 bytes");
   auto& core = *impl_->binding.core();
-  auto const owner = core.owner_id(held->number());
+  auto const owner = core.owner_id(engine::lease_state::behind(leading)->number());
   auto const script =
       recipes::plain::nominate({.name = name(), .owner = owner}, candidate, core.publishing_now());
   auto const reply = accepted(core.requests().ask_until_ready(script), name(), core);

@@ -130,11 +130,11 @@ struct shared_mutex::impl {
   [[nodiscard]] engine::lease_state& own(lease const& held,
                                          std::initializer_list<engine::lock_queue const*> queues,
                                          char const* what) const {
-    auto* const state = engine::lease_state::behind(held);
+    auto const* const state = engine::lease_state::behind(held);
     sync::check(state != nullptr && std::ranges::find(queues, &state->queue()) != queues.end(),
                 std::string{what} + " the lock \"" + writers.binding.name() + "\", of the same client" +
                     (state == nullptr ? "; this lease is empty" : ""));
-    return *state;
+    return *engine::lease_state::behind(held);
   }
 
   /// Leases that write: also those that were upgraded.

@@ -157,6 +157,10 @@ class lock_queue {
   [[nodiscard]] counted* counter() const noexcept { return memory_ ? &memory_->counter : nullptr; }
   /// Throws std::bad_alloc.
   [[nodiscard]] counted& note_counter() { return remember().counter; }
+  /// Others want it.
+  void note_busy(time_point now) noexcept {
+    if (memory_) memory_->counter.busy_at = now;
+  }
 
   waiter_list waiters;            ///< first come, first served
   try_list tries;                 ///< the waiters that only try, so that a reply costs nothing for the others

@@ -192,6 +192,23 @@ TEST_F(a_fast_path, ends_in_a_full_release_when_somebody_waits) {
   EXPECT_EQ(*result, release_result::released);
 }
 
+TEST_F(a_fast_path, is_not_tried_by_the_releases_of_a_second_after_somebody_waited) {
+  auto& caller = start();
+  backend_.answer(with_token(565));
+  (void)release(caller);
+  backend_.answer(ownership::awaited);
+  backend_.answer(ownership::mine);
+  for (auto const& [later, releases] : {std::pair{999ms, "release orders"}, {1s, "fast release orders"}}) {
+    pass(later);
+    auto& next = start();
+    backend_.answer(granted_from(9000 + later.count()));
+    (void)backend_.take_sent();
+    (void)release(next);
+    EXPECT_THAT(backend_.take_sent(), ElementsAre(releases));
+    backend_.answer(ownership::mine);
+  }
+}
+
 class a_client_of_scripts : public a_fast_path {
  protected:
   a_client_of_scripts() : a_fast_path{{.locks_by_transaction = false}} {}

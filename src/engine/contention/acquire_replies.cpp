@@ -71,7 +71,7 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   auto const asked_to_wait = reply.ahead >= 0;
   contender.last = {reply, now};
   contender.contended = true;
-  fast_path::note_busy(queue, now);
+  queue.note_busy(now);
   contender.current = contender::state::waiting;
   if (ghosts_.clear(queue, reply.holder, now)) {
     requests_.send(queue, now);

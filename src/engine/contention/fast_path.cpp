@@ -14,8 +14,12 @@ namespace {
 /// second; and another server takes longer than that to serve in the place of one that has failed.
 constexpr std::chrono::milliseconds longest_count{500};
 
-/// For so long after the lock was busy each request is a script: a contended lock costs no request more.
+/// For so long after the lock was busy each request is a full script: a contended lock costs no request more.
 constexpr std::chrono::milliseconds calm{1000};
+
+bool is_calm(lock_queue::counted const& known, time_point now) noexcept {
+  return known.busy_at == time_point{} || now - known.busy_at >= calm;
+}
 
 /// A proxy may end the connection at a command that it doesn't know. Once may be chance.
 constexpr int most_cut_off = 2;
@@ -30,8 +34,7 @@ bool about_commands(std::string_view refusal) noexcept {
 bool fast_path::fits(lock_queue const& queue, time_point now) const noexcept {
   auto const* const known = queue.counter();
   return known != nullptr && is_for(queue) && !refused_ && known->by_script > trouble_at_ &&
-         now - known->by_script < longest_count &&
-         (known->busy_at == time_point{} || now - known->busy_at >= calm);
+         now - known->by_script < longest_count && is_calm(*known, now);
 }
 
 bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_point now) noexcept {
@@ -68,16 +71,13 @@ void fast_path::note_granted(lock_queue& queue, granted const& grant, time_point
   if (!queue.contender->fast) known->by_script = sent_at;
 }
 
-void fast_path::note_busy(lock_queue& queue, time_point now) noexcept {
-  if (auto* const known = queue.counter()) known->busy_at = now;
-}
-
 bool fast_path::note_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept {
   if (!is_for(queue)) return false;
   if (!queue.uncontended) {
-    note_busy(queue, now);
+    queue.note_busy(now);
     return false;
   }
+  if (auto const* const known = queue.counter(); known != nullptr && !is_calm(*known, now)) return false;
   if (queue.counter() == nullptr && now - queue.held_here_since < longest_count) {
     try {
       queue.note_counter() = {.token = lease.token() + lease.tokens_left, .by_script = queue.held_here_since};

@@ -29,8 +29,6 @@ class fast_path {
 
   /// The lock is granted by a request sent then, with these tokens.
   void note_granted(lock_queue& queue, granted const& grant, time_point sent_at) noexcept;
-  /// A script found it busy.
-  static void note_busy(lock_queue& queue, time_point now) noexcept;
   /// A lease ends that nobody of this process waits for. Returns whether a fast release is worth while.
   [[nodiscard]] bool note_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept;
 

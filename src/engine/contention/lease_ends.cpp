@@ -52,7 +52,7 @@ void lease_ends::release_lost(lease_state const& lease, time_point now, release_
 void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_point now,
                            release_handler done) noexcept {
   if (!queue.waiters.empty() && !queue.contender) {
-    fast_path::note_busy(queue, now);
+    queue.note_busy(now);
     auto const by_message = notifications_.by_message(queue);
     if (may_pass(queue, by_message) && !requests_.gives_way(queue, queue.waiters.front().came_at)) {
       pass(queue, lease, now, std::move(done));

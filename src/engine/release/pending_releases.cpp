@@ -92,10 +92,12 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
   auto& queue = *item.queue;
   if (queue.releasing == item.number) queue.releasing = 0;
   --unconfirmed_;
+  auto const now = boot_clock::now();
   if (auto const* const found = result.outcome()) {
     if (*found == ownership::awaited) {
+      queue.note_busy(now);
       pending->item.policy.fast = false;
-      send(pending->item, boot_clock::now(), std::move(pending->done));
+      send(pending->item, now, std::move(pending->done));
       return;
     }
     // Clearing a ghost may have released it.
@@ -104,7 +106,6 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
     pending->report(ours ? release_result::released : release_result::lost);
     return;
   }
-  auto const now = boot_clock::now();
   if (result.failure() != nullptr || now >= item.deadline) {
     if (!unconfirmed_logged_) {
       log_(log_level::warning, [&] {

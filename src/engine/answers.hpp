@@ -58,7 +58,9 @@ struct passed {
 };
 
 /// The outcome of giving up a contender: the server has no traces of it any more.
-struct abandoned {};
+struct abandoned {
+  bool was_ours = false;  ///< it had the lock, as far as the server says so
+};
 
 /// The outcome of a batch of renewals: all leases but `others` were renewed. Leases are named by their index
 /// in the batch, in order.

@@ -97,10 +97,13 @@ class departed {
     return all;
   }
 
-  /// Records a ghost that is being cleared. Perhaps it is a release under way, which then finds nothing.
-  void note_cleared(std::uint64_t number) {
+  /// Records what is given back, or was, by another request than its release. That one may be under way, and
+  /// then finds nothing. Best effort: it decides what the release reports.
+  void note_cleared(std::uint64_t number) noexcept try {
     if (cleared_.size() >= most_releases) cleared_.clear();
     cleared_.insert(number);
+  } catch (std::bad_alloc const&) {
+    return;
   }
   [[nodiscard]] bool take_cleared(std::uint64_t number) { return cleared_.erase(number) != 0; }
 

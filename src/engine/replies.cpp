@@ -77,7 +77,7 @@ passed passed_in(resp::reply& reply) {
   return {.before = ownership_of(reply[0].integer)};
 }
 
-abandoned abandoned_in(resp::reply& /*reply*/) { return {}; }
+abandoned abandoned_in(resp::reply& reply) { return {.was_ours = reply.integer > 0}; }
 
 ownership ownership_by(std::int64_t lost_position) {
   return lost_position < 0 ? ownership::foreign : ownership::gone;

@@ -29,7 +29,7 @@ namespace holdfast::engine::replies {
 /// {0} or {-1}: as for a release; {1, and the grant as for acquire}; {2, and the busy reply as for acquire}.
 [[nodiscard]] answer<passed> read_pass(net::response&& response) noexcept;
 
-/// Any reply but an error.
+/// Any reply but an error; 1: the lock was ours.
 [[nodiscard]] answer<abandoned> read_abandon(net::response&& response) noexcept;
 
 /// The positions (from 1) of the lost locks: n when the lock is gone, -n when another owner has the lock; and

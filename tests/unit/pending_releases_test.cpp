@@ -48,6 +48,24 @@ TEST_F(a_pending_release, tells_that_the_lease_was_lost_before) {
   EXPECT_THAT(results_, ElementsAre(release_result::lost));
 }
 
+TEST_F(a_pending_release, is_over_when_what_cleans_up_behind_a_late_answer_was_faster) {
+  release();
+  pending_releases_.abandon(*queue_, 1, {}, boot_clock::now());
+  backend_.swap_oldest();
+  backend_.answer(abandoned{.was_ours = true});
+  backend_.answer(ownership::gone);
+  EXPECT_THAT(results_, ElementsAre(release_result::released));
+}
+
+TEST_F(a_pending_release, is_not_over_when_what_cleans_up_found_nothing) {
+  release();
+  pending_releases_.abandon(*queue_, 1, {}, boot_clock::now());
+  backend_.swap_oldest();
+  backend_.answer(abandoned{});
+  backend_.answer(ownership::gone);
+  EXPECT_THAT(results_, ElementsAre(release_result::lost));
+}
+
 TEST_F(a_pending_release, waits_out_an_error_that_passes) {
   release();
   (void)backend_.take_sent();

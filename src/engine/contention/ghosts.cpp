@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "engine/replies.hpp"
 #include "script/names.hpp"
 #include "scripts/exclusive.hpp"
 #include "scripts/permits.hpp"
@@ -106,10 +107,20 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
     return;
   }
   // Nothing tells whether it waited to read, to write, or for permits.
-  backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), {}, how);
+  backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), noting(number), how);
   for (auto const side : {names::reader_suffix, names::upgrade_suffix})
-    backend_.run(leave_readers(name, owner, side, mode), {}, how);
-  backend_.run(leave_permits(name, owner, mode), {}, how);
+    backend_.run(leave_readers(name, owner, side, mode), noting(number), how);
+  backend_.run(leave_permits(name, owner, mode), noting(number), how);
+}
+
+/// A message may come late, or beside the answer that granted the lock: then that is given back here which a
+/// release under way is about.
+callback<void(net::response&&)> ghosts::noting(std::uint64_t number) const {
+  return [past = &departed_, number](net::response&& response) {
+    if (auto const found = replies::read_abandon(std::move(response));
+        found.outcome() != nullptr && found.outcome()->was_ours)
+      past->note_cleared(number);
+  };
 }
 
 bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {

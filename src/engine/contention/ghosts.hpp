@@ -42,6 +42,8 @@ class ghosts {
  private:
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names,
                              time_point now) const;
+  /// For the answers to requests that give back what has that number.
+  [[nodiscard]] callback<void(net::response&&)> noting(std::uint64_t number) const;
 
   lock_backend& backend_;
   client_constants const& client_;

@@ -211,6 +211,9 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
     auto const owner = client_.owner_id(number);
     backend_.abandon(queue->lock_recipe(), {.name = queue->name(), .owner = owner}, policy,
                      [this, queue, number, policy, until](answer<abandoned>&& result) {
+                       // A release under way, which this has overtaken, finds nothing.
+                       if (result.outcome() != nullptr && result.outcome()->was_ours)
+                         departed_.note_cleared(number);
                        auto const* const refusal = result.refusal();
                        if (refusal == nullptr) return;
                        auto const refused = boot_clock::now();

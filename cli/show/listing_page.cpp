@@ -13,7 +13,7 @@ using output::one_line;
 using lines = std::vector<std::string>;
 
 std::string field(std::string_view name, std::string_view value) {
-  return fmt::format("{:<10}{}", name, one_line(value));
+  return fmt::format("{:<9} {}", name, one_line(value));
 }
 
 bool is_known(process_info const& process) { return !process.host.empty() || process.pid != 0; }
@@ -40,6 +40,10 @@ void add_only_holder(lock_state const& state, lines& to) {
   if (!state.holder.label.empty()) to.push_back(field("label", state.holder.label));
   if (!state.holder.program.empty()) to.push_back(field("program", state.holder.program));
   to.push_back(field("owner", state.holder.owner));
+  if (state.leads) {
+    to.push_back(field("leads as", state.leads->value));
+    to.push_back(field("term", std::to_string(state.leads->term)));
+  }
   if (state.wire == wire::plain)
     to.push_back(field("held for", state.held_for ? cell(state.held_for) : "unknown"));
   if (auto const count = state.holders.empty() ? 1 : state.holders.front().count; count > 1)
@@ -230,6 +234,7 @@ std::vector<std::string> page(lock_state const& state) {
   if (state.available) all.push_back(field("left", std::to_string(*state.available)));
   if (state.permits)
     all.push_back(field(has_members(state) ? "of" : "permits", std::to_string(*state.permits)));
+  if (state.generation) all.push_back(field("generation", std::to_string(*state.generation)));
   if (has_members(state)) {
     add_members(state, all);
   } else if (state.kind == lock_kind::read_write || state.kind == lock_kind::permits) {

@@ -78,6 +78,7 @@ json to_json(lock_state const& state) {
   object.set("holders", std::move(holders)).set("fair", state.fair);
   set_number(object, "available", state.available);
   set_number(object, "permits", state.permits);
+  set_number(object, "generation", state.generation);
   object.set_unless_empty(
       "counts", state.counts == counter_use::unknown ? std::string_view{} : to_string(state.counts));
   object.set_unless_empty("misfit", state.misfit);
@@ -96,6 +97,9 @@ json with_queue(lock_state const& state) {
   }
   auto object = to_json(state);
   object.set("queue", std::move(queue));
+  json leads;
+  if (state.leads) leads.set("value", state.leads->value).set("term", state.leads->term);
+  object.set("leads", std::move(leads));
   object.set("last_run", state.last_run ? run_json(*state.last_run, state) : json{});
   return object;
 }

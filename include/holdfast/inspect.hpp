@@ -93,6 +93,12 @@ struct run_info {
   [[nodiscard]] bool finished() const noexcept { return took.has_value(); }
 };
 
+/// What the leader of an election has published: see election.
+struct leadership {
+  std::string value{};
+  std::int64_t term = 0;
+};
+
 /// A lock as the server had it at one moment.
 struct lock_state {
   std::string name{};
@@ -108,7 +114,8 @@ struct lock_state {
   /// Entries in the queue of its wire. On Redisson's wire only fair locks have a queue; for the others, the
   /// number of processes that listen on the channel for the release.
   std::int64_t waiting = 0;
-  std::vector<waiter_info> queue{};  ///< first come, first served; filled by inspect() only
+  std::vector<waiter_info> queue{};   ///< first come, first served; filled by inspect() only
+  std::optional<leadership> leads{};  ///< the holder is a leader; filled by inspect() only
 
   /// The wire. `plain` for a name that is free, foreign or not a lock, unless it is looked at as on
   /// Redisson's wire.
@@ -124,6 +131,8 @@ struct lock_state {
   std::optional<std::int64_t> available{};
   /// How many there are altogether: permits, counts of a latch, parties of a barrier.
   std::optional<std::int64_t> permits{};
+  /// Of a barrier the number of the generation that waits; those after it have greater ones.
+  std::optional<std::int64_t> generation{};
   counter_use counts = counter_use::unknown;
   /// What is wrong with a key that has the form of an object of Redisson's, but not its contents. Empty:
   /// nothing.

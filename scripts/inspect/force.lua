@@ -1,5 +1,6 @@
 -- Deletes a lock under its holder, if it still is what was seen there: `owner`, of which the first 1024 bytes count. Then
--- the first waiter gets it, however short it has waited, as it would from a release that is long overdue.
+-- the first waiter gets it, however short it has waited, as it would from a release that is long overdue. Of a leader the value goes,
+-- too; those who observe are told, and the candidate that it has named comes first.
 -- Reply: 1 deleted; 0 the key was gone; -1 it holds something else.
 local lock = KEYS[1]
 local counter = KEYS[2]
@@ -12,9 +13,13 @@ local publish = ARGV[3]
 -- @include to_inbox
 -- @include let_readers_in
 -- @include wake_next
+-- @include tell_observers
+-- @include step_down
 local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then return 0 end
 if kind ~= 'string' or redis.call('GETRANGE', lock, 0, 1023) ~= owner then return -1 end
+local leader = string.sub(queue, 1, -6) .. 'leader'
+if redis.call('EXISTS', leader) == 1 then step_down(lock, queue, leader, owner) end
 redis.call('DEL', lock)
 -- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
 pcall(wake_next, lock, counter, queue, 0, grant_ms)

@@ -2,7 +2,7 @@
 -- Reply: {type of the lock's key, the first 1024 bytes of it if it is a string (of readers a list: how many of them there are, and
 -- owner, milliseconds left, owner, milliseconds left... of the first `most`, or of 100; of permits: how many there are, how many of
 -- them are out, how many owners have some, and owner, milliseconds left, how many it has...; of a latch or barrier that string, how
--- many have counted or arrived, and member, score...), pttl, token counter, how many wait, the
+-- many have counted or arrived, and member, score...; of a leader, if `most` isn't 0: owner, "leader", term, value), pttl, token counter, how many wait, the
 -- server's clock in microseconds, {owner, ticket, owner, ticket...} of the first `most` in the queue, or for permits {owner, ticket,
 -- how many it waits for...}}, and where there is
 -- anything in Redisson's format one more: what redisson_facts says. `scope` "both": of a lock of the plain wire, too, for which
@@ -104,6 +104,11 @@ local by_readers = holder == 'holdfast_readers' and (is(readers, 'zset') or is(r
 if by_readers then answer[2] = look_at_readers(readers) end
 local members = string.match(holder, '^holdfast_latch ') and 'counted' or string.match(holder, '^holdfast_barrier ') and 'arrived'
 if members then answer[2] = look_at_members(holder, string.sub(queue, 1, -6) .. members) end
+if tonumber(most) > 0 and string.sub(holder, 37, 37) == ':' then
+  local said, fields = {}, redis.pcall('HGETALL', string.sub(queue, 1, -6) .. 'leader')
+  for i = 1, #fields, 2 do said[fields[i]] = fields[i + 1] end
+  if said.owner == holder then answer[2] = {holder, 'leader', said.term or '', said.value or ''} end
+end
 local of_plain = permits or by_readers or members or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
 if scope == 'both' or not of_plain then
   local function look() return redisson_facts(lock, of_plain and 'none' or kind, holder, pttl, tonumber(most)) end

@@ -69,6 +69,8 @@ struct renewals {
   /// The leases whose key was to end before them, since others share it and cut its ttl short, and the rest
   /// of that ttl.
   std::vector<std::pair<std::size_t, milliseconds>> cut{};
+  /// The leases of leaders whose value isn't beside the lock any more.
+  std::vector<std::size_t> unsaid{};
 };
 
 /// The outcome of a batch of releases: only leases without waiters are released. The indices of the others,

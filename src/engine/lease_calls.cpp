@@ -201,6 +201,12 @@ std::stop_token lease_calls::stop_token(lease_state& lease) {
   return lease.stop_token();
 }
 
+void lease_calls::on_unsaid(lease_state& lease, callback<void()> f) {
+  if (client_.forked()) return;
+  reactor::lock const hold{loop_.mutex()};
+  lease.set_unsaid(std::move(f));
+}
+
 void lease_calls::on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f) {
   if (client_.forked() || !f) return;
   {

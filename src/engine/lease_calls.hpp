@@ -62,6 +62,8 @@ class lease_calls {
 
   [[nodiscard]] std::stop_token stop_token(lease_state& lease);
   void on_lost(lease_state& lease, move_only_function<void(loss_cause)> f);
+  /// See lease_state::set_unsaid.
+  void on_unsaid(lease_state& lease, callback<void()> f);
   void on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f);
 
  private:

@@ -81,6 +81,12 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
     extras_->warned.reset();
     return std::exchange(extras_->warn, {});
   }
+  /// Calls `f`, without the lock, whenever a renewal finds that what was said of this lease beside the lock
+  /// is gone (renewals::unsaid). `f` is destroyed under the lock.
+  void set_unsaid(callback<void()> f) { more().unsaid = std::make_shared<callback<void()>>(std::move(f)); }
+  [[nodiscard]] std::shared_ptr<callback<void()>> unsaid() const noexcept {
+    return extras_ ? extras_->unsaid : nullptr;
+  }
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
 
   [[nodiscard]] std::stop_token stop_token();
@@ -169,6 +175,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
     time_point warn_at = time_point::max();
     std::shared_ptr<warning> warned;
     reactor::loop::calls warn;  ///< made in advance, since the warning must not fail
+    std::shared_ptr<callback<void()>> unsaid;
     std::shared_ptr<loss_notice> notice;
     reactor::loop::calls notify;  ///< the same
     lease_state_ptr heir;

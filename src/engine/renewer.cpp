@@ -244,7 +244,7 @@ void renewer::on_answer(lease_list const& leases, answer<renewals> const& result
   }
   renewals const none;
   auto const* const outcome = result.outcome();
-  auto const& [others, cut] = outcome != nullptr ? *outcome : none;
+  auto const& [others, cut, unsaid] = outcome != nullptr ? *outcome : none;
   auto next_other = others.begin();
   auto next_cut = cut.begin();
   for (std::size_t i = 0; i != leases.size(); ++i) {
@@ -261,6 +261,7 @@ void renewer::on_answer(lease_list const& leases, answer<renewals> const& result
         events_.lost(*lease, cause_of(found), now);
       } else {
         renewed(*lease, result.sent_at, remaining, now);
+        if (std::ranges::find(unsaid, i) != unsaid.end()) tell_unsaid(*lease);
       }
     } else {
       after_loss(*lease, result, now);
@@ -284,6 +285,12 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
         std::min<std::chrono::nanoseconds>(every, std::max(remaining / renewals_per_cut_ttl, least_interval));
   lease.renew_at = again ? sent_at + every : time_point::max();
   add(lease, now);
+}
+
+void renewer::tell_unsaid(lease_state const& lease) noexcept try {
+  if (auto const say = lease.unsaid()) loop_.defer([say] { (*say)(); });
+} catch (std::bad_alloc const&) {
+  return;  // the next renewal finds the same
 }
 
 void renewer::send_alone(lease_state& lease, time_point now) noexcept {

@@ -59,6 +59,7 @@ class renewer {
   void on_answer(lease_list const& leases, answer<renewals> const& result, time_point now) noexcept;
   void send_alone(lease_state& lease, time_point now) noexcept;
   void renewed(lease_state& lease, time_point sent_at, milliseconds remaining, time_point now) noexcept;
+  void tell_unsaid(lease_state const& lease) noexcept;
   void retry(lease_state& lease, time_point now) noexcept;
   void set_timer() noexcept;
   void ask_about_some(time_point now) noexcept;

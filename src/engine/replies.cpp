@@ -89,6 +89,8 @@ renewals renewals_in(resp::reply& reply) {
     if (element.is_integer()) {
       auto const position = element.integer < 0 ? -element.integer : element.integer;
       result.others.emplace_back(index_of(position), ownership_by(element.integer));
+    } else if (element.size() == 2 && element[1].is_text()) {
+      result.unsaid.push_back(index_of(element[0].integer));
     } else if (element.size() == 2) {
       result.cut.emplace_back(index_of(element[0].integer), element[1].integer);
     }

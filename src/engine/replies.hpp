@@ -33,7 +33,8 @@ namespace holdfast::engine::replies {
 [[nodiscard]] answer<abandoned> read_abandon(net::response&& response) noexcept;
 
 /// The positions (from 1) of the lost locks: n when the lock is gone, -n when another owner has the lock; and
-/// pairs {position, remaining milliseconds}: see renewals::cut. Throws std::bad_alloc.
+/// pairs {position, remaining milliseconds}: see renewals::cut; and pairs {position, text}: see
+/// renewals::unsaid. Throws std::bad_alloc.
 [[nodiscard]] answer<renewals> read_renew(net::response&& response);
 
 /// The same for a single lock.

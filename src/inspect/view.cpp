@@ -102,6 +102,7 @@ void read_members(lock_state& state, resp::reply const& list, microseconds now) 
   auto const first = take_number(text);
   state.permits = latch ? take_number(text) : first;
   state.available = latch ? first : first - state.holding;
+  if (!latch) state.generation = take_number(text);
   if (latch) {  // its key stays for longer than its time
     auto const ends = milliseconds{take_number(text)};
     state.ttl_left.reset();
@@ -212,15 +213,20 @@ lock_on_wires read_states(std::string_view name, resp::reply const& reply) {
     read_permits(plain, reply[1]);
     return all;
   }
-  if (reply[1].size() >= 2 && reply[1][0].is_text()) {
+  bool const leads = reply[1].size() == 4 && reply[1][1].is_text("leader");
+  if (reply[1].size() >= 2 && reply[1][0].is_text() && !leads) {
     read_members(plain, reply[1], now);
     return all;
   }
-  if (reply[1].is_array()) {
+  if (reply[1].is_array() && !leads) {
     read_readers(plain, reply[1]);
     return all;
   }
-  plain.holder.owner = reply[1].text;
+  plain.holder.owner = leads ? reply[1][0].text : reply[1].text;
+  if (leads) {
+    std::string_view digits = reply[1][2].text;
+    plain.leads = leadership{.value = reply[1][3].text, .term = take_number(digits)};
+  }
   plain.kind = kind_of(plain.type, plain.holder.owner);
   if (plain.kind == lock_kind::exclusive) {
     plain.held_for = hold_time(now, plain.token);

@@ -27,11 +27,32 @@ call publication(engine::core& core, lease const& leading, std::string_view name
 }
 
 /// One try to publish: as long as any caller waits for a server that doesn't answer, and the lease may last.
-scripting::send_options one_try(engine::core const& core, lease const& leading) {
+scripting::send_options one_try(engine::core const& core, std::chrono::nanoseconds remaining) {
   auto const& times = core.constants().options;
   auto const patience =
-      std::min<std::chrono::nanoseconds>(leading.remaining(), times.reply_timeout + times.connect_timeout);
+      std::min<std::chrono::nanoseconds>(remaining, times.reply_timeout + times.connect_timeout);
   return {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + patience};
+}
+
+/// From now on a renewal that doesn't find the value publishes it again: a server at maxmemory may have
+/// evicted it alone, or another one taken over that had the lock and not the value.
+void keep_published(engine::core& core, lease const& leading, std::string const& name,
+                    std::string_view value) {
+  auto& held = *engine::lease_state::behind(leading);
+  auto const ttl = held.options().ttl;
+  auto const refused = [&core, name](net::response&& response) {
+    if (response.failure || !response.reply.is_error()) return;  // the next renewal asks again
+    core.warn([&] {
+      return "the value of the leader is gone, and can't be published again: " +
+             std::string{engine::explain(response.reply.text, name, core.constants())->what()};
+    });
+  };
+  core.leases().on_unsaid(held, [&core, ttl, name, refused, owner = core.owner_id(held.number()),
+                                 term = leading.token(), text = std::string{value}] {
+    auto script =
+        recipes::plain::publish({.name = name, .owner = owner}, term, text, ttl, core.publishing_now());
+    core.async_requests().ask_until_ready(std::move(script), refused, one_try(core, ttl));
+  });
 }
 
 /// Whether the value is published; false: the lease is lost. Throws what a refusal means.
@@ -76,8 +97,11 @@ std::optional<lease> campaign_place::campaign(std::string_view value, engine::wa
     for (bool again = true; again;) {
       try {
         auto const response = core.requests().ask_until_ready(
-            publication(core, *leading, binding.name(), value), one_try(core, *leading));
-        if (is_published(response, binding.name(), core)) return leading;
+            publication(core, *leading, binding.name(), value), one_try(core, leading->remaining()));
+        if (is_published(response, binding.name(), core)) {
+          keep_published(core, *leading, binding.name(), value);
+          return leading;
+        }
         again = false;
       } catch (error const& failure) {
         again = goes_on(failure, *leading, end, stop);
@@ -123,7 +147,7 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
     core.async_requests().ask_until_ready(
         publication(core, leading_, place_->binding.name(), value_),
         [self = shared_from_this()](net::response&& response) { self->on_response(std::move(response)); },
-        one_try(core, leading_));
+        one_try(core, leading_.remaining()));
   }
 
   void on_response(net::response&& response) {
@@ -134,6 +158,7 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
         return;
       }
       if (!response.failure && is_published(response, binding.name(), *binding.core())) {
+        keep_published(*binding.core(), leading_, binding.name(), value_);
         published_ = true;
         return;
       }

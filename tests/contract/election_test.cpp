@@ -45,6 +45,10 @@ std::vector<words> said_by(std::string_view owner, std::string_view next = {}) {
   return {command, {"PEXPIRE", std::string{leader_key}, "20000"}};
 }
 
+testing::Matcher<raw_reply const&> is_without_a_value() {
+  return is_array({is_array({is(1), is_text("value")})});
+}
+
 auto const nearly_2_s = testing::AllOf(Gt(1'000), Le(2'000));
 
 class election_scripts : public testing::TestWithParam<row> {};
@@ -145,8 +149,16 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.lock = caller, .setup = said_by(caller)},
          .call = lead_on({{lock_name, caller}}),
          .expect = {.reply = is_list({}), .lock = caller}},
-        {.name = "renew_needs_no_value",
+        {.name = "renew_tells_that_the_value_is_gone",
          .given = {.lock = caller},
+         .call = lead_on({{lock_name, caller}}),
+         .expect = {.reply = is_without_a_value(), .lock = caller}},
+        {.name = "renew_tells_that_the_value_is_that_of_another",
+         .given = {.lock = caller, .setup = said_by(rival)},
+         .call = lead_on({{lock_name, caller}}),
+         .expect = {.reply = is_without_a_value(), .lock = caller}},
+        {.name = "renew_says_nothing_of_a_key_that_holds_something_else",
+         .given = {.lock = caller, .setup = {{"SET", std::string{leader_key}, "a string"}}},
          .call = lead_on({{lock_name, caller}}),
          .expect = {.reply = is_list({}), .lock = caller}},
         {.name = "renew_tells_of_a_lock_that_is_gone",

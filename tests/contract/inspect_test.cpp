@@ -36,6 +36,12 @@ std::string asked_message(std::string_view owner) {
 
 auto const clock_now = is_number(testing::Gt(1'700'000'000'000'000));
 
+/// What a leader has said.
+std::vector<words> said_by(std::string_view owner, std::string_view next = rival) {
+  return {{"HSET", names::leader(lock_name), "owner", std::string{owner}, "term", "7", "value", "old", "next",
+           std::string{next}}};
+}
+
 /// The reply of `state` with an empty queue.
 testing::Matcher<raw_reply const&> is_state(std::string const& type, std::string_view holder,
                                             testing::Matcher<std::int64_t> const& pttl,
@@ -75,6 +81,21 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.setup = {{"HSET", lock_key, "field", "value"}}},
          .call = look_call(10),
          .expect = {.reply = is_state("hash", "", -1, last_token)}},
+        {.name = "shows_what_a_leader_says",
+         .given = {.lock = caller, .setup = said_by(caller)},
+         .call = look_call(10),
+         .expect = {.reply = is_array(
+                        {is_text("string"),
+                         is_array({is_text(caller), is_text("leader"), is_text("7"), is_text("old")}),
+                         is_number(nearly_20_s), is(last_token), is(0), clock_now, is_array({})}),
+                    .lock = caller,
+                    .ttl = 20'000}},
+        {.name = "shows_nothing_that_a_former_leader_said",
+         .given = {.lock = caller, .setup = said_by(rival)},
+         .call = look_call(10),
+         .expect = {.reply = is_state("string", caller, nearly_20_s, last_token),
+                    .lock = caller,
+                    .ttl = 20'000}},
         {.name = "counts_the_queue_and_leaves_it_out",
          .given = {.lock = caller, .queue = {{anna, 9}, {ben, 5}}, .listening = {anna}},
          .call = look_call(),
@@ -194,6 +215,19 @@ INSTANTIATE_TEST_SUITE_P(
                     .queue = {ben},
                     .messages = {granted(anna, last_token + 1, 1)}},
          .again = expect{.reply = is(-1), .lock = anna, .ttl = 2'000, .queue = {ben}}},
+        {.name = "gives_it_to_the_candidate_that_a_leader_has_named",
+         .given = {.lock = rival,
+                   .queue = {{anna, 9}, {ben, 5}},
+                   .listening = {anna, ben},
+                   .setup = said_by(rival, ben)},
+         .call = force(rival),
+         .expect = {.reply = is(1),
+                    .lock = ben,
+                    .ttl = 2'000,
+                    .counter = last_token + 1,
+                    .queue = {anna},
+                    .messages = {granted(ben, last_token + 1, 1)}},
+         .again = expect{.reply = is(-1), .lock = ben, .ttl = 2'000, .queue = {anna}}},
         {.name = "passes_over_a_waiter_that_died",
          .given = {.lock = rival, .queue = {{anna, 9}, {ben, 5}}, .listening = {ben}},
          .call = force(rival),

@@ -304,6 +304,7 @@ TEST_F(meeting, is_shown_with_those_that_have_arrived_and_broken_by_force) {
   EXPECT_EQ(state.kind, lock_kind::barrier);
   EXPECT_EQ(state.permits, 3);
   EXPECT_EQ(state.available, 2);
+  EXPECT_GT(state.generation.value_or(0), 0);
   ASSERT_EQ(state.holders.size(), 1u);
   EXPECT_EQ(state.holders.front().side, hold_side::arrived);
   EXPECT_EQ(state.holders.front().process.pid, getpid());

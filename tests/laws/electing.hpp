@@ -1,0 +1,50 @@
+/// An election among three clients.
+#pragma once
+
+#include "law.hpp"
+
+#include <holdfast/election.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "script/names.hpp"
+
+namespace holdfast::test {
+
+class electing : public testing::Test {
+ protected:
+  [[nodiscard]] client connect(client_options options = {.recheck = 30s}) const {
+    return client{server_.url(), with_long_timeouts(std::move(options))};
+  }
+  /// So many candidates wait, and each has its inbox open: a release passes over who hasn't.
+  [[nodiscard]] bool has_candidates(std::size_t count) {
+    return eventually([&] {
+      auto const queue = raw_.command({"ZRANGE", "{e}:holdfast_queue", "0", "-1"}).elements;
+      return queue.size() == count && std::ranges::all_of(queue, [this](auto const& waiter) {
+               return raw_.listeners(names::inbox(waiter.text.substr(0, 36), "e")) >= 1;
+             });
+    });
+  }
+  [[nodiscard]] std::string value_of(election& e) {
+    auto const leader = e.leader();
+    return leader ? leader->value : "-";
+  }
+  [[nodiscard]] std::string id_of(client const& candidate) {
+    for (auto const& each : first_.candidates()) {
+      if (each.owner.substr(0, 36) == candidate.uuid()) return each.owner;
+    }
+    return {};
+  }
+
+  deployment_under_test server_{};
+  raw_servers raw_ = server_.raw();
+  client first_client_ = connect({.label = "the first", .recheck = 30s});
+  client second_client_ = connect();
+  client third_client_ = connect();
+  election first_{first_client_, "e"};
+  election second_{second_client_, "e"};
+  election third_{third_client_, "e"};
+};
+
+}  // namespace holdfast::test

@@ -62,7 +62,8 @@ class [[nodiscard]] leader_observer {
 /// term along, or let the leader check its lease, before anything that only a leader may do.
 ///
 /// *Resigning.* lease::release(), or the destructor of the lease. The first candidate in the queue leads one
-/// message later. resign_to() lets a named one lead. A leader that dies is followed at the end of its ttl.
+/// message later. resign_to() lets a named one lead; ask_to_hand_over() (inspect.hpp) asks for that from
+/// elsewhere. A leader that dies is followed at the end of its ttl.
 ///
 /// *On the wire.* The keys and messages of fair_mutex, so another library's lock of that name excludes the
 /// leader, and `holdfast ls`, `inspect` and `release --force` know it. Beside it there is one key more, with

@@ -252,4 +252,28 @@ struct force_options {
 /// more, either.
 force_result force_release(client& redis, std::string_view name, force_options options = {});
 
+/// How the request to hand an election over ended.
+enum class hand_over_result : std::uint8_t {
+  handed_over,  ///< the candidate leads, or led already
+  no_leader,    ///< nobody leads, or the leader hasn't published its value yet: nothing was done
+  not_waiting,  ///< the candidate doesn't wait, or its process is gone: nothing was done, the leader leads on
+  unanswered,   ///< the leader was asked, and leads still: when it resigns, that candidate leads next
+  passed_by,    ///< the leader has resigned, and the candidate doesn't lead: it has left, or died, meanwhile
+};
+[[nodiscard]] std::string_view to_string(hand_over_result) noexcept;
+
+/// From any process: asks the leader of an election to resign in favour of a candidate, whose id
+/// election::candidates() and inspect() show. For a leader that wants that itself: election::resign_to().
+///
+/// The candidate is named first, in the server, and is first in the queue from the moment when the leader
+/// resigns. Then the leader is asked as by force_release(): its lease is lost at once (loss_cause::forced),
+/// and it should stop its work and release the lease. It is waited for for up to `grace`, and its lock is not
+/// taken from it: that is what force_release() does, which then lets the named candidate lead, too.
+///
+/// Blocks for at most `grace` and a few round trips. Whoever may use the lock may ask. Throws
+/// std::errc::invalid_argument for a candidate that is no owner id; errc::wrong_type if the key is no lock;
+/// errc::unreachable and the like.
+hand_over_result ask_to_hand_over(client& redis, std::string_view name, std::string_view candidate,
+                                  std::chrono::milliseconds grace = std::chrono::seconds{10});
+
 }  // namespace holdfast

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <iterator>
 #include <span>
-#include <thread>
 #include <vector>
 
 #include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "engine/presence.hpp"
+#include "inspect/petitions.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
@@ -26,67 +26,6 @@ namespace {
 
 namespace lua = scripts::inspect;
 namespace of_redisson = names::redisson;
-using namespace std::chrono_literals;
-using clock = std::chrono::steady_clock;
-
-/// A hint channel opens half a second after its client took a lease, so the first question may go unheard.
-constexpr auto ask_every = 100ms;
-constexpr auto look_every = 10ms;
-
-/// A request to one holder to release, and its result: a negative answer of the script says that it doesn't
-/// hold the lock any more.
-struct petition {
-  hold_info const* holder;
-  std::int64_t answer = 0;
-  bool heard = false;
-  /// A reaction is worth waiting for. On Redisson's wire a holder without a record is most likely Java, which
-  /// has no hint channel.
-  bool expected = true;
-
-  [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
-};
-
-void ask_holders(engine::core& server, lock_state const& seen, std::span<petition> all,
-                 std::string_view mode) {
-  std::vector<petition*> pending;
-  std::vector<call> questions;
-  for (auto& petition : all) {
-    if (petition.answer < 0) continue;
-    pending.push_back(&petition);
-    auto const& owner = petition.holder->process.owner;
-    auto const asked = names::asked(seen.name, owner);
-    questions.push_back(lua::ask{.lock = {seen.name}, .asked = {asked}, .owner = owner, .mode = mode}());
-  }
-  auto const replies = inspection::ask_all(server, questions, seen.name);
-  // In a cluster the message reaches a holder at any node, but only the listeners of one node are counted.
-  auto const uncounted = server.deployment().slots && mode == "ask";
-  for (std::size_t i = 0; i != pending.size(); ++i) {
-    auto& petition = *pending[i];
-    petition.answer = replies[i].integer;
-    petition.heard =
-        petition.heard || petition.answer > 0 || (uncounted && petition.expected && petition.answer == 0);
-  }
-}
-
-std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
-                                  std::span<hold_info const* const> holders,
-                                  std::chrono::milliseconds grace) {
-  std::vector<petition> all;
-  for (auto const* const holder : holders)
-    all.push_back({.holder = holder, .expected = seen.wire == wire::plain || holder->process.pid != 0});
-  // Those of Redisson's wire don't name their holders.
-  if (seen.kind == lock_kind::permits && seen.wire == wire::redisson) return all;
-  auto const end = clock::now() + grace;
-  auto next_ask = clock::now();
-  for (;;) {
-    bool const asks = clock::now() >= next_ask;
-    if (asks) next_ask += ask_every;
-    ask_holders(server, seen, all, asks ? "ask" : "look");
-    auto const remaining = end - clock::now();
-    if (remaining <= 0ms || std::ranges::none_of(all, &petition::pending)) return all;
-    std::this_thread::sleep_for(std::min<clock::duration>(remaining, look_every));
-  }
-}
 
 /// `content`: of the key.
 call take_plain(lock_state const& seen, std::string_view content, engine::publishing publish) {
@@ -148,7 +87,7 @@ call take_permits(lock_state const& seen, std::string_view id, engine::publishin
 
 /// The scripts that take the lock from holders that didn't release it. Shared holders that aren't all known
 /// lose it together.
-std::vector<call> takings(lock_state const& seen, std::span<petition const> asked, bool whole,
+std::vector<call> takings(lock_state const& seen, std::span<inspection::petition const> asked, bool whole,
                           engine::publishing publish) {
   bool const on_redisson = seen.wire == wire::redisson;
   if (seen.kind == lock_kind::permits && on_redisson && whole) return {take_permits(seen, {}, publish)};
@@ -271,7 +210,7 @@ force_result force_release(client& redis, std::string_view name, force_options o
   bool const foreign = seen.kind == lock_kind::foreign;
   if (!whole && (foreign ? options.owner != seen.holder.owner : meant.empty())) return force_result::changed;
   if (foreign && !options.foreign) return force_result::refused_foreign;
-  auto const asked = ask_holders(*server, seen, meant, options.grace);
+  auto const asked = inspection::ask_holders(*server, seen, meant, options.grace);
   auto const calls = takings(seen, asked, whole, server->publishing_now());
   auto const answer = calls.empty() ? std::int64_t{-1} : take_away(*server, seen, calls);
   if (answer > 0) {
@@ -281,7 +220,7 @@ force_result force_release(client& redis, std::string_view name, force_options o
     if (ran) static_cast<void>(forget_run(*server, seen));
     return force_result::deleted;
   }
-  if (std::ranges::any_of(asked, &petition::heard)) return force_result::released_by_holder;
+  if (std::ranges::any_of(asked, &inspection::petition::heard)) return force_result::released_by_holder;
   bool const gone =
       answer == 0 || std::ranges::any_of(asked, [](auto const& petition) { return petition.answer == -1; });
   return gone ? force_result::not_held : force_result::changed;

@@ -228,3 +228,40 @@ TEST_F(leading, is_refused_where_it_cannot_be) {
 }
 
 }  // namespace
+TEST_F(leading, is_handed_over_to_the_candidate_that_is_meant) {
+  auto const hand_over = [this](std::string const& candidate) {
+    return leader({"--hand-over", candidate, "--grace", "1m", "--json"});
+  };
+  auto job = lead({"--value", "first"});
+  ASSERT_TRUE(turns(1));
+  auto nobody = hand_over("web-2");
+  EXPECT_EQ(nobody.wait(), 75);
+  EXPECT_THAT(nobody.err(), HasSubstr("\"web-2\" doesn't wait to lead \"job\"; these do: nobody"));
+  holdfast::client early_client{server.url(), with_long_timeouts({.label = "web-1"})};
+  holdfast::client late_client{server.url(), with_long_timeouts({.label = "web-2"})};
+  election early_one{early_client, "job"};
+  election late_one{late_client, "job"};
+  pending early;
+  early_one.async_campaign("early", early.handler());
+  ASSERT_TRUE(eventually([&] { return own.candidates().size() == 1; }));
+  pending late;
+  late_one.async_campaign("late", late.handler());
+  ASSERT_TRUE(eventually([&] { return own.candidates().size() == 2; }));
+  auto both = hand_over(own.candidates().front().host);
+  EXPECT_EQ(both.wait(), 64);
+  EXPECT_THAT(both.err(), HasSubstr("may be each of these; give the owner id: "));
+  ASSERT_TRUE(eventually([&] { return redis.listeners("{job}:holdfast_inbox:" + late_client.uuid()) == 1; }));
+  auto done = hand_over("web-2");
+  EXPECT_EQ(done.wait(), 0) << done.err();
+  EXPECT_EQ(objects(done).at(0).at("result"), "handed_over");
+  EXPECT_EQ(objects(done).at(0).at("candidate").at("label"), "web-2");
+  ASSERT_TRUE(eventually([&] { return late.done(); }));
+  EXPECT_FALSE(early.done());
+  late.take()->release();
+  ASSERT_TRUE(eventually([&] { return early.done(); }));
+  early.take()->release();
+  EXPECT_EQ(hand_over("web-2").wait(), 75);
+  job.signal(SIGTERM);
+  job.wait();
+}
+

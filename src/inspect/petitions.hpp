@@ -1,0 +1,33 @@
+/// Asks holders to give back what they hold.
+#pragma once
+
+#include <holdfast/inspect.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/core.hpp"
+
+namespace holdfast::inspection {
+
+/// A request to one holder to release, and its result: a negative answer of the script says that it doesn't
+/// hold the lock any more.
+struct petition {
+  hold_info const* holder;
+  std::int64_t answer = 0;
+  bool heard = false;
+  /// A reaction is worth waiting for. On Redisson's wire a holder without a record is most likely Java, which
+  /// has no hint channel.
+  bool expected = true;
+
+  [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
+};
+
+/// Asks these holders of `seen` again and again, until none has it any more, or for `grace`.
+[[nodiscard]] std::vector<petition> ask_holders(engine::core& server, lock_state const& seen,
+                                                std::span<hold_info const* const> holders,
+                                                std::chrono::milliseconds grace);
+
+}  // namespace holdfast::inspection

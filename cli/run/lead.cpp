@@ -44,7 +44,8 @@ Exit codes
   69  Redis can't be reached, at the first turn (see --wait-server); 77 a right is missing
   75  somebody else led for all of --wait, at the first turn
   79  the lead was lost, with --once
-  126, 127  COMMAND can't be executed, or doesn't exist
+  126, 127  COMMAND can't be executed, or doesn't exist, at the first turn. At a later one it may be about to be
+            replaced: `lead` says so, resigns, and campaigns again after the pause
 
 Examples
   holdfast lead scheduler --value "$(hostname):8080" -- ./scheduler --port 8080

@@ -156,15 +156,17 @@ turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run c
           .held_for = boot_time() - began};
 }
 
-/// A turn that is to be followed by others. One after the first waits out what goes wrong with the server.
+/// A turn that is to be followed by others. One after the first waits out what goes wrong with the server,
+/// and a program that is missing while it is replaced by a newer one.
 template <class Turn>
 turn one_of_several(Turn one_turn, bool const first) {
   try {
     return one_turn();
   } catch (failure const& problem) {
-    if (problem.code() != lost) throw;
+    bool const missing = problem.code() == not_found || problem.code() == not_executable;
+    if (problem.code() != lost && (first || !missing)) throw;
     output::error(problem.what());
-    return {.code = lost, .ran = true, .lost = true};
+    return {.code = problem.code(), .ran = true, .lost = problem.code() == lost};
   } catch (holdfast::error const& problem) {
     if (first) throw;
     output::error(problem.what());

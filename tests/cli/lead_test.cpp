@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -116,6 +117,27 @@ TEST_F(leading, campaigns_again_when_the_lead_was_lost) {
   EXPECT_EQ(job.wait(), 128 + SIGTERM);
 }
 
+TEST_F(leading, ends_if_there_is_no_such_command_but_not_if_it_is_replaced_later) {
+  auto const program = folder.path() / "job";
+  auto const away = folder.path() / "away";
+  auto const start = [&] {
+    return holdfast_command({"lead", "job", "--", program.string()}, {{"HOLDFAST_URL", server.url()}});
+  };
+  EXPECT_EQ(start().wait(), 127);
+  std::ofstream{away} << "#!/bin/sh\necho $HOLDFAST_TOKEN >> " << file() << "\nmv " << program.string() << " "
+                      << away.string() << "\n";
+  std::filesystem::permissions(away, std::filesystem::perms::owner_all);
+  std::filesystem::rename(away, program);
+  auto job = start();
+  ASSERT_TRUE(turns(1));
+  EXPECT_TRUE(eventually([&] { return job.err().find("command not found") != std::string::npos; }));
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(away); }));
+  std::filesystem::rename(away, program);
+  EXPECT_TRUE(turns(2));
+  job.signal(SIGTERM);
+  job.wait();
+}
+
 TEST_F(leading, runs_once_if_told_to) {
   auto job = lead({"--once"}, "exit 7");
   EXPECT_EQ(job.wait(), 7);
@@ -213,21 +235,6 @@ TEST_F(leading, is_watched_line_by_line_until_interrupted) {
   EXPECT_EQ(watcher.wait(), 128 + SIGINT);
 }
 
-TEST_F(leading, is_refused_where_it_cannot_be) {
-  redis.command({"HSET", "job", "a", "b"});
-  EXPECT_EQ(leader().wait(), 65);
-  EXPECT_EQ(lead({"--once"}).wait(), 65);
-  for (auto const& [url, message] :
-       {std::pair{server.url() + "?wire=redisson", "can't be on Redisson's wire"},
-        std::pair{std::string{"redis+quorum://h1,h2,h3"}, "no common queue"}}) {
-    auto refused = holdfast_command({"lead", "--url", url, "job", "--", "true"});
-    EXPECT_EQ(refused.wait(), 64);
-    EXPECT_THAT(refused.err(), HasSubstr(message));
-  }
-  EXPECT_EQ(holdfast_command({"leader", "--url", "redis+unix:///nonexistent/redis.sock", "job"}).wait(), 69);
-}
-
-}  // namespace
 TEST_F(leading, is_handed_over_to_the_candidate_that_is_meant) {
   auto const hand_over = [this](std::string const& candidate) {
     return leader({"--hand-over", candidate, "--grace", "1m", "--json"});
@@ -265,3 +272,18 @@ TEST_F(leading, is_handed_over_to_the_candidate_that_is_meant) {
   job.wait();
 }
 
+TEST_F(leading, is_refused_where_it_cannot_be) {
+  redis.command({"HSET", "job", "a", "b"});
+  EXPECT_EQ(leader().wait(), 65);
+  EXPECT_EQ(lead({"--once"}).wait(), 65);
+  for (auto const& [url, message] :
+       {std::pair{server.url() + "?wire=redisson", "can't be on Redisson's wire"},
+        std::pair{std::string{"redis+quorum://h1,h2,h3"}, "no common queue"}}) {
+    auto refused = holdfast_command({"lead", "--url", url, "job", "--", "true"});
+    EXPECT_EQ(refused.wait(), 64);
+    EXPECT_THAT(refused.err(), HasSubstr(message));
+  }
+  EXPECT_EQ(holdfast_command({"leader", "--url", "redis+unix:///nonexistent/redis.sock", "job"}).wait(), 69);
+}
+
+}  // namespace

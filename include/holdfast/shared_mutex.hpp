@@ -38,7 +38,8 @@ namespace holdfast {
 ///   of the last writer, and may be the same.
 /// - *Dead holders and waiters.* Each reader has a deadline of its own in the server, so a dead one delays a
 /// writer
-///   by what is left of its own ttl. A dead writer that waits delays readers by no more than a re-check.
+///   by what is left of its own ttl. A dead writer that waits delays readers by no more than a re-check, one
+///   whose process stands still by a second and a re-check.
 /// - *Upgrade.* One caller at a time may have the upgrade lease: it reads beside the others, and turns into a
 ///   writer when they have gone (upgrade()), ahead of all that wait. So two that read and want to write don't
 ///   wait for each other: the second one waits for the upgrade lease. A dead one delays others by what is

@@ -116,6 +116,7 @@ std::string_view own_key(std::string_view name) noexcept {
                                               {":holdfast_asked:", "a note beside a lock"},
                                               {":holdfast_leader", "what a leader says of itself"},
                                               {":holdfast_gave_up", "a note beside a lock"},
+                                              {":holdfast_doubt", "a note beside a lock"},
                                               {":holdfast_last_run", "the record of a job's last run"},
                                               {":holdfast_fence", "the mark of a fence"},
                                               {"holdfast_client:", "the record of a client"}});

@@ -51,6 +51,9 @@ constexpr std::string_view upgrading_suffix{":w"};
   return owner;
 }
 
+/// A writer at the head of the queue was told to ask, a moment ago.
+inline std::string doubt(std::string_view name) { return beside(name, "holdfast_doubt"); }
+
 /// Who last gave up to upgrade its lease.
 inline std::string gave_up(std::string_view name) { return beside(name, "holdfast_gave_up"); }
 

@@ -402,6 +402,7 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::leader(name),
                "~" + names::readers(name),
                "~" + names::gave_up(name),
+               "~" + names::doubt(name),
                "~" + names::counted(name),
                "~" + names::done_prefix(name) + "*",
                "~" + names::arrived(name),

@@ -50,6 +50,11 @@ std::string let_in(std::string_view reader, std::int64_t token = last_token + 1)
   return granted(reader.substr(0, reader.size() - 2), token, 1);
 }
 
+/// Its ticket since it was told to ask.
+words has_not_asked(std::string_view owner) {
+  return {"ZINCRBY", names::queue(lock_name), "0.5", std::string{owner}};
+}
+
 class shared_scripts : public testing::TestWithParam<row> {};
 TEST_P(shared_scripts, keep_their_contract) { check(GetParam()); }
 
@@ -107,14 +112,43 @@ INSTANTIATE_TEST_SUITE_P(
                     .ttl = 20'000,
                     .queue = {ben},
                     .readers = {{anna_reads, 20'000}}}},
-        {.name = "waits_for_a_writer_that_has_waited_for_long",
-         .given = {.lock = readers, .queue = {{ben, 500}}, .readers = {{anna_reads}}, .listening = {ben}},
+        {.name = "tells_a_writer_that_has_waited_for_long_to_ask",
+         .given = {.lock = readers, .queue = {{ben, 20'000}}, .readers = {{anna_reads}}, .listening = {ben}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_busy(left_of(20'000), 1, Gt(0), anna_reads),
+                    .lock = readers,
+                    .ttl = 20'000,
+                    .queue = {ben, caller_reads},
+                    .messages = {woken(ben)},
+                    .readers = {{anna_reads, 20'000}}},
+         .again = expect{.reply = is_busy(left_of(20'000), 1, Gt(0), anna_reads),
+                         .lock = readers,
+                         .ttl = 20'000,
+                         .queue = {ben, caller_reads},
+                         .readers = {{anna_reads, 20'000}}}},
+        {.name = "waits_for_a_writer_that_was_told_to_ask_a_moment_ago",
+         .given = {.lock = readers,
+                   .queue = {{ben, 20'000}},
+                   .readers = {{anna_reads}},
+                   .listening = {ben},
+                   .setup = {has_not_asked(ben), {"SET", names::doubt(lock_name), "", "PX", "20000"}}},
          .call = read(join_request(caller)),
          .expect = {.reply = is_busy(left_of(20'000), 1, Gt(0), anna_reads),
                     .lock = readers,
                     .ttl = 20'000,
                     .queue = {ben, caller_reads},
                     .readers = {{anna_reads, 20'000}}}},
+        {.name = "does_not_wait_for_a_writer_that_was_told_to_ask_and_has_not",
+         .given = {.lock = readers,
+                   .queue = {{ben, 20'000}},
+                   .readers = {{anna_reads}},
+                   .listening = {ben},
+                   .setup = {has_not_asked(ben)}},
+         .call = read(join_request(caller)),
+         .expect = {.reply = is_list({last_token + 1, 1}),
+                    .lock = readers,
+                    .counter = last_token + 1,
+                    .readers = {{anna_reads, 20'000}, {caller_reads, full_ttl}}}},
         {.name = "does_not_wait_for_a_dead_writer",
          .given = {.lock = readers, .queue = {{ben, 500}}, .readers = {{anna_reads}}},
          .call = read(join_request(caller)),
@@ -421,6 +455,22 @@ INSTANTIATE_TEST_SUITE_P(
          .expect = {.reply = is(-1), .lock = rival, .ttl = 20'000}},
     }),
     name_of);
+
+TEST(shared_scripts_alone, believe_a_writer_that_has_asked) {
+  auto raw = empty_server().raw();
+  prepare(raw, {.lock = readers, .queue = {{ben, 20'000}}, .readers = {{anna_reads}}});
+  auto const ticket = [&raw] {
+    return raw.command({"ZSCORE", names::queue(lock_name), std::string{ben}}).text;
+  };
+  auto const before = ticket();
+  for (auto const& shown : {before, std::string{}}) {
+    raw.command(has_not_asked(ben));
+    EXPECT_NE(ticket(), before);
+    raw.command(eval(write(join_request(ben, shown))));
+    EXPECT_THAT(std::stod(ticket()), testing::DoubleNear(std::stod(before), 1));
+    EXPECT_EQ(ticket().find('.'), std::string::npos);
+  }
+}
 
 TEST(shared_scripts_at_maxmemory, go_on_for_those_who_read) {
   auto& server = empty_server();

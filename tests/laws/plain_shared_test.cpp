@@ -175,6 +175,22 @@ TEST_F(plain_shared, lets_readers_in_that_would_wait_behind_a_dead_writer) {
   EXPECT_TRUE(eventually([&] { return remote_.try_acquire_shared_for(1s).has_value(); }));
 }
 
+TEST_F(plain_shared, lets_readers_in_that_would_wait_behind_a_frozen_writer_until_it_goes_on) {
+  client asking_client{server_.url(), with_long_timeouts({.recheck = 100ms})};
+  shared_mutex asking{asking_client, "m"};
+  auto const reading = m_.acquire_shared();
+  auto frozen = worker::session(server_.url(), "shared_mutex_inbox", "m", 30s);
+  EXPECT_EQ(frozen.reply_to("wait"), "waiting");
+  ASSERT_TRUE(has_waiters(1));
+  frozen.freeze();
+  pending late;
+  asking.async_acquire_shared(late.handler());
+  EXPECT_TRUE(eventually([&] { return late.done(); }));
+  frozen.thaw();
+  EXPECT_TRUE(has_waiters(1)) << "it asks again";
+  EXPECT_FALSE(other_.try_acquire_shared());
+}
+
 TEST_F(plain_shared, gives_each_reader_a_time_of_its_own) {
   auto dead = worker::session(server_.url(), std::string{shared_reader.title}, "m", 1s);
   EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);

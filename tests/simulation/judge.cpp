@@ -44,8 +44,9 @@ std::array<std::string, 2> mentions_of(std::string const& owner) {
 bool outlives(std::string const& key) {
   return key.ends_with("holdfast_token") || key.ends_with("holdfast_permits") ||
          key.ends_with("holdfast_newest_ask") || key.ends_with("holdfast_gave_up") ||
-         key.starts_with("holdfast_client:") || key.starts_with("redisson_lock_token:") ||
-         key.find("holdfast_done") != std::string::npos || key.find("holdfast_seat") != std::string::npos;
+         key.ends_with("holdfast_doubt") || key.starts_with("holdfast_client:") ||
+         key.starts_with("redisson_lock_token:") || key.find("holdfast_done") != std::string::npos ||
+         key.find("holdfast_seat") != std::string::npos;
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "simulation/lua_scripts.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/permits.hpp"
+#include "wire/plain/shared.hpp"
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast::simulation {
@@ -123,6 +124,20 @@ RC_GTEST_PROP(names_in_lua, of_readers_are_those_of_cpp, ()) {
   server.prepare({"HSET", record, "owner", other_owner});
   auto const seen = server.named_by(scripts::run::look{.lock = {name}, .record = {record}}());
   RC_ASSERT(seen == (name_set{name, record, names::readers(name)}));
+}
+
+RC_GTEST_PROP(names_in_lua, of_a_writer_that_may_stand_still_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const queue = names::queue(name);
+  recording_server server;
+  server.prepare({"SET", name, std::string{names::held_by_readers}});
+  server.prepare({"ZADD", names::readers(name), "9000000000000", first_owner + ":r"});
+  server.prepare({"ZADD", queue, "1", other_owner});
+  engine::acquire_request const request{
+      .owner = first_owner, .join = true, .policy = {.publish = engine::publishing::uncounted}};
+  RC_ASSERT(server.named_by(recipes::plain::upgradable.acquire(name, request)) ==
+            (name_set{name, names::token_counter(name), queue, names::readers(name), names::doubt(name),
+                      names::inbox(uuid_of_other, name)}));
 }
 
 RC_GTEST_PROP(names_in_lua, of_permits_are_those_of_cpp, ()) {

@@ -6,10 +6,12 @@
 #include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -34,8 +36,7 @@ namespace holdfast {
 ///   that are next to one another in the queue go in together. A reader that comes while a writer waits waits
 ///   behind it. A mutex of the name may overtake, as it does among mutexes.
 /// - *Tokens.* That of a writer is greater than that of every lease before. That of a reader is no less than
-/// that
-///   of the last writer, and may be the same.
+///   that of the last writer, and may be the same.
 /// - *Dead holders and waiters.* Each reader has a deadline of its own in the server, so a dead one delays a
 /// writer
 ///   by what is left of its own ttl. A dead writer that waits delays readers by no more than a re-check, one
@@ -72,6 +73,9 @@ namespace holdfast {
 class shared_mutex {
  public:
   using acquire_handler = exclusive_lock::acquire_handler;
+  /// Called once. `held` is the lease to write if `upgraded`; otherwise it is the upgrade lease as before,
+  /// with the error if there is one, or lost.
+  using upgrade_handler = move_only_function<void(lease held, bool upgraded, std::exception_ptr failure)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
   /// empty, longer than 64 KiB, or, on Redisson's wire or in a cluster, whose braces don't fit (see
@@ -234,6 +238,20 @@ class shared_mutex {
     async_try_acquire_upgrade_within(to_wait(wait), std::move(done), std::move(stop));
   }
 
+  /// upgrade() without waiting: `held`, the upgrade lease, is taken, and `done` gets it back in any case.
+  /// When this throws, nothing was begun, and `held` is as before.
+  void async_upgrade(lease&& held, upgrade_handler done, std::stop_token stop = {}) {
+    async_upgrade_within(held, std::nullopt, std::move(done), std::move(stop));
+  }
+  void async_try_upgrade(lease&& held, upgrade_handler done, std::stop_token stop = {}) {
+    async_upgrade_within(held, std::chrono::nanoseconds{0}, std::move(done), std::move(stop));
+  }
+  template <class Rep, class Period>
+  void async_try_upgrade_for(lease&& held, std::chrono::duration<Rep, Period> const& wait,
+                             upgrade_handler done, std::stop_token stop = {}) {
+    async_upgrade_within(held, to_wait(wait), std::move(done), std::move(stop));
+  }
+
   /// Who held the lock when an acquisition of this object last found it busy: see
   /// exclusive_lock::last_busy(). If several readers held it, this is one of them.
   [[nodiscard]] std::optional<busy_info> last_busy();
@@ -250,6 +268,8 @@ class shared_mutex {
                                                                 std::stop_token stop);
   [[nodiscard]] bool upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
                                     std::stop_token stop);
+  void async_upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait, upgrade_handler done,
+                            std::stop_token stop);
   void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::stop_token stop);
   void async_try_acquire_upgrade_within(std::chrono::nanoseconds wait, acquire_handler done,
                                         std::stop_token stop);

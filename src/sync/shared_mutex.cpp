@@ -9,6 +9,7 @@
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/std_shape.hpp"
+#include "sync/upgrade.hpp"
 #include "sync/wires.hpp"
 #include "wire/plain/shared.hpp"
 #include "wire/redisson/rw.hpp"
@@ -126,14 +127,25 @@ struct shared_mutex::impl {
                     "\" has no upgrade lease: its format has no place for one; use wire::plain"};
   }
 
+  /// What a lease is that is none of those wanted.
+  [[nodiscard]] std::string described(engine::lease_state const* state) const {
+    if (state == nullptr) return "is empty";
+    auto const* const queue = &state->queue();
+    if (queue == readers.binding.queue().get()) return "is one to read";
+    if (queue == writers.binding.queue().get()) return "is one to write";
+    if (upgrading && queue == upgrading->leases.queue().get()) return "is the upgrade lease";
+    if (upgrading && queue == upgrading->writers.queue().get()) return "is one to write";
+    return "is one of " + queue->title() + ", of the client " + state->queue().client().uuid;
+  }
+
   /// Of this lock and client, and one of these queues.
   [[nodiscard]] engine::lease_state& own(lease const& held,
                                          std::initializer_list<engine::lock_queue const*> queues,
                                          char const* what) const {
     auto const* const state = engine::lease_state::behind(held);
     sync::check(state != nullptr && std::ranges::find(queues, &state->queue()) != queues.end(),
-                std::string{what} + " the lock \"" + writers.binding.name() + "\", of the same client" +
-                    (state == nullptr ? "; this lease is empty" : ""));
+                std::string{what} + " the lock \"" + writers.binding.name() +
+                    "\", of the same client; this one " + described(state));
     return *engine::lease_state::behind(held);
   }
 
@@ -141,6 +153,13 @@ struct shared_mutex::impl {
   [[nodiscard]] engine::lease_state& own_writer(lease const& held, char const* what) const {
     auto const* const plain_writers = upgrading ? upgrading->writers.queue().get() : nullptr;
     return own(held, {writers.binding.queue().get(), plain_writers}, what);
+  }
+
+  /// The writers, one of which takes the place of `held`, the upgrade lease.
+  [[nodiscard]] sync::lock_binding const& upgrader_of(lease const& held) const {
+    auto const& here = upgrading_here();
+    (void)own(held, {here.leases.queue().get()}, "only the upgrade lease can become one to write: that of");
+    return here.writers;
   }
 
   void unlock(side& held_side) {
@@ -276,31 +295,14 @@ void shared_mutex::upgrade(lease& held, std::stop_token stop) {
 
 bool shared_mutex::try_upgrade(lease& held) { return upgrade_within(held, std::chrono::nanoseconds{0}, {}); }
 
-/// The wait of a writer. It ends with the upgrade lease, too, which is renewed meanwhile.
 bool shared_mutex::upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
                                   std::stop_token stop) {
-  auto const& upgrades = impl_->upgrading_here();
-  auto& state = impl_->own(held, {upgrades.leases.queue().get()},
-                           "only the upgrade lease can become one to write: that of");
-  auto& core = *upgrades.leases.core();
-  std::stop_source over;
-  auto const end = [&over] { over.request_stop(); };
-  engine::lease_state_ptr writer;
-  try {
-    std::stop_callback const by_caller{std::move(stop), end};
-    std::stop_callback const by_loss{core.leases().stop_token(state), end};
-    writer = core.locks().acquire(upgrades.writers.queue(), engine::effective_options_ptr{&state.effective()},
-                                  wait, over.get_token(), {.in_place_of = state.number()});
-  } catch (error const& failure) {
-    if (failure.code() == errc::lost) core.leases().note_lost(state);
-    if (failure.code() != errc::cancelled || state.status() == engine::lease_state::state::held) throw;
-    throw error{errc::lost, "the upgrade lease of \"" + name() + "\" was lost while it waited for readers: " +
-                                std::string{to_string(state.cause())}};
-  }
-  if (!writer) return false;
-  auto upgraded = engine::lease_state::take(std::move(held));
-  held = engine::lease_state::handle(core.leases().replace(upgraded, std::move(writer)));
-  return true;
+  return sync::upgrade(held, impl_->upgrader_of(held), wait, std::move(stop));
+}
+
+void shared_mutex::async_upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
+                                        upgrade_handler done, std::stop_token stop) {
+  sync::async_upgrade(held, impl_->upgrader_of(held), wait, std::move(done), std::move(stop));
 }
 
 void shared_mutex::async_acquire(acquire_handler done, std::stop_token stop) {

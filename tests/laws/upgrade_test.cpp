@@ -13,6 +13,9 @@
 namespace holdfast::test {
 namespace {
 
+using testing::AllOf;
+using testing::HasSubstr;
+
 class upgrading_shared : public testing::Test {
  protected:
   [[nodiscard]] client connect() const { return client{server_.url(), with_long_timeouts({.recheck = 30s})}; }
@@ -168,6 +171,90 @@ TEST_F(upgrading_shared, that_gives_up_is_as_before_and_lets_readers_in) {
   EXPECT_EQ(held.release(), release_result::released);
 }
 
+/// Its outcome, and the lease that it gives back.
+class pending_upgrade {
+ public:
+  shared_mutex::upgrade_handler handler() {
+    return [this](lease held, bool upgraded, std::exception_ptr failure) {
+      held_ = std::move(held);
+      upgraded_ = upgraded;
+      failure_ = std::move(failure);
+      done_ = true;
+    };
+  }
+  [[nodiscard]] bool waits_for_end() const {
+    return eventually([this] { return done_.load(); });
+  }
+  [[nodiscard]] bool done() const { return done_; }
+  [[nodiscard]] lease& held() { return held_; }
+  [[nodiscard]] bool upgraded() const { return upgraded_; }
+  [[nodiscard]] std::error_code code() const {
+    return failure_ ? code_of([this] { std::rethrow_exception(failure_); }) : std::error_code{};
+  }
+
+ private:
+  lease held_{};
+  bool upgraded_ = false;
+  std::exception_ptr failure_{};
+  std::atomic<bool> done_ = false;
+};
+
+TEST_F(upgrading_shared, goes_up_without_a_thread_that_waits) {
+  auto reading = remote_.acquire_shared();
+  pending_upgrade fruitless;
+  m_.async_try_upgrade(m_.acquire_upgrade(), fruitless.handler());
+  ASSERT_TRUE(fruitless.waits_for_end());
+  EXPECT_FALSE(fruitless.upgraded());
+  EXPECT_FALSE(fruitless.code());
+  EXPECT_NO_THROW(fruitless.held().renew());
+
+  pending_upgrade cancelled;
+  std::stop_source stop;
+  m_.async_upgrade(std::move(fruitless.held()), cancelled.handler(), stop.get_token());
+  ASSERT_TRUE(waits_to_upgrade());
+  stop.request_stop();
+  ASSERT_TRUE(cancelled.waits_for_end());
+  EXPECT_EQ(cancelled.code(), errc::cancelled);
+  EXPECT_NO_THROW(cancelled.held().renew());
+
+  pending_upgrade upgrade;
+  auto const token = cancelled.held().token();
+  m_.async_try_upgrade_for(std::move(cancelled.held()), 1min, upgrade.handler());
+  ASSERT_TRUE(waits_to_upgrade());
+  EXPECT_FALSE(upgrade.done());
+  reading.release();
+  ASSERT_TRUE(upgrade.waits_for_end());
+  EXPECT_TRUE(upgrade.upgraded());
+  EXPECT_TRUE(writes(upgrade.held()));
+  EXPECT_GT(upgrade.held().token(), token);
+}
+
+TEST_F(upgrading_shared, that_is_lost_while_it_waits_without_a_thread_is_told) {
+  client asking{server_.url(), with_long_timeouts()};  // again in each second
+  shared_mutex lock{asking, "m"};
+  auto const reading = remote_.acquire_shared();
+  auto held = lock.acquire_upgrade();
+  auto const owner = held.owner();
+  pending_upgrade upgrade;
+  lock.async_upgrade(std::move(held), upgrade.handler());
+  ASSERT_TRUE(waits_to_upgrade());
+  raw_.command({"ZREM", "{m}:holdfast_readers", owner});
+  ASSERT_TRUE(upgrade.waits_for_end());
+  EXPECT_EQ(upgrade.code(), errc::lost);
+  EXPECT_FALSE(upgrade.held().valid());
+}
+
+TEST_F(upgrading_shared, is_taken_for_an_upgrade_only_if_that_begins) {
+  auto reading = m_.acquire_shared();
+  pending_upgrade none;
+  EXPECT_EQ(code_of([&] { m_.async_upgrade(std::move(reading), none.handler()); }),
+            std::errc::invalid_argument);
+  EXPECT_NO_THROW(reading.renew());
+  auto held = m_.acquire_upgrade();
+  EXPECT_EQ(code_of([&] { m_.async_upgrade(std::move(held), {}); }), std::errc::invalid_argument);
+  EXPECT_NO_THROW(held.renew());
+}
+
 TEST_F(upgrading_shared, that_is_cancelled_is_as_before) {
   auto reading = remote_.acquire_shared();
   auto held = m_.acquire_upgrade();
@@ -220,6 +307,17 @@ TEST_F(upgrading_shared, is_for_the_upgrade_lease_of_this_lock_and_client) {
   EXPECT_TRUE(refused(remote_.acquire_upgrade()));
   EXPECT_EQ(code_of([&] { (void)m_.downgrade_to_upgrade(m_.acquire_shared()); }),
             std::errc::invalid_argument);
+  EXPECT_THAT(message_of([&] {
+                auto reading = m_.acquire_shared();
+                m_.upgrade(reading);
+              }),
+              AllOf(HasSubstr("only the upgrade lease can become one to write"), HasSubstr("the lock \"m\""),
+                    HasSubstr("this one is one to read")));
+  EXPECT_THAT(message_of([&] { (void)m_.downgrade(m_.acquire_upgrade()); }),
+              AllOf(HasSubstr("only a lease to write can become one to read"),
+                    HasSubstr("this one is the upgrade lease")));
+  EXPECT_THAT(message_of([&] { (void)m_.downgrade(another.acquire()); }),
+              HasSubstr("this one is one of \"another\""));
 }
 
 TEST_F(upgrading_shared, goes_up_and_down_again) {

@@ -5,6 +5,7 @@ local function misfit_of_text(key, found, expected)
   if type(found) == 'table' then
     if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
     kind = 'a ' .. redis.call('TYPE', key).ok
+    if kind == 'a zset' then kind = 'a sorted set (as the permits of an expiring_semaphore are)' end
   elseif found == 'holdfast_readers' or string.match(found, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') then
     kind = 'a lock'
   elseif string.match(found, '^holdfast_%a+ ') then

@@ -18,6 +18,7 @@ local function misfit()
     kind = "number (as permits on Redisson's wire are, and were before Holdfast had a format of its own: then delete it, or say"
       .. ' wire=redisson)'
   end
+  kind = string.match(holder, '^holdfast_(%a+) ') or kind  -- a latch, or a barrier
   if holder == 'holdfast_readers' or string.sub(holder, 37, 37) == ':' then
     kind = 'lock that is a mutex or shared_mutex'
   end

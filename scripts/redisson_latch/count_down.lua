@@ -8,6 +8,7 @@ local n = ARGV[1]
 local publish = ARGV[2]
 local channel = ARGV[3]
 local done_ms = ARGV[4]
+-- @include misfit_of_text
 -- @include number_in
 -- @include once
 -- @include tell

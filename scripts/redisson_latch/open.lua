@@ -7,6 +7,7 @@ local answered = {unpack(KEYS, 3)}
 local publish = ARGV[1]
 local channel = ARGV[2]
 local done_ms = ARGV[3]
+-- @include misfit_of_text
 -- @include number_in
 -- @include once
 -- @include tell

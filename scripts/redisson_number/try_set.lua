@@ -10,6 +10,7 @@ local publish = ARGV[3]
 local channel = ARGV[4]
 local done_ms = ARGV[5]
 local description = ARGV[6]
+-- @include misfit_of_text
 -- @include number_in
 -- @include once
 -- @include tell

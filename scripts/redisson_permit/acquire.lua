@@ -11,6 +11,7 @@ local size = ARGV[3]
 local publish = ARGV[4]
 local channel = ARGV[5]
 -- @include micros
+-- @include misfit_of_text
 -- @include number_in
 -- @include tell
 -- @include tell_number

@@ -9,6 +9,7 @@ local publish = ARGV[2]
 local channel = ARGV[3]
 local done_ms = ARGV[4]
 -- @include micros
+-- @include misfit_of_text
 -- @include number_in
 -- @include once
 -- @include tell

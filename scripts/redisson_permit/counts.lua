@@ -5,6 +5,7 @@ local permits = KEYS[2]
 local publish = ARGV[1]
 local channel = ARGV[2]
 -- @include micros
+-- @include misfit_of_text
 -- @include number_in
 -- @include tell
 -- @include tell_number

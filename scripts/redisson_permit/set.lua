@@ -6,6 +6,7 @@ local altogether = ARGV[1]
 local publish = ARGV[2]
 local channel = ARGV[3]
 -- @include micros
+-- @include misfit_of_text
 -- @include number_in
 -- @include tell
 -- @include tell_number

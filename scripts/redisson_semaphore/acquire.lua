@@ -9,6 +9,7 @@ local done_ms = ARGV[2]
 local size = ARGV[3]
 local publish = ARGV[4]
 local channel = ARGV[5]
+-- @include misfit_of_text
 -- @include number_in
 -- @include once
 -- @include tell

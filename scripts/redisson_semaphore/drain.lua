@@ -5,6 +5,7 @@ local counter = KEYS[1]
 local done = KEYS[2]
 local answered = {unpack(KEYS, 3)}
 local done_ms = ARGV[1]
+-- @include misfit_of_text
 -- @include number_in
 -- @include once
 local noted = redis.call('GET', done)

@@ -98,7 +98,7 @@ TEST_F(redisson_latch, keeps_the_ttl_that_somebody_gave_it) {
 
 TEST_F(redisson_latch, says_what_it_found_instead_of_a_count) {
   for (auto const& [set, found] : std::vector<std::pair<words, std::string>>{
-           {{"LPUSH", name_, "1"}, "a list"}, {{"SET", name_, "open"}, "text that is no number"}}) {
+           {{"LPUSH", name_, "1"}, "a list"}, {{"SET", name_, "open"}, "text of something else"}}) {
     command({"FLUSHALL"});
     command(set);
     auto const error_reply = is_error("MISFIT " + found + ", not the count of a latch");

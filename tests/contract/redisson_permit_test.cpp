@@ -293,7 +293,7 @@ TEST_F(redisson_permit, says_what_it_found_instead) {
   };
   std::vector<misfit> const all{
       {{{"HSET", name_, "a", "1"}}, "a hash, not the number of permits of a semaphore"},
-      {{{"SET", name_, "three"}}, "text that is no number, not the number of permits of a semaphore"},
+      {{{"SET", name_, "three"}}, "text of something else, not the number of permits of a semaphore"},
       {{{"SET", name_, "3"}, {"SET", permits_key_, "x"}},
        "permits with a string under {orders}:timeout, not with the ids of those that are out"},
       {{{"SET", name_, "3"}, {"ZADD", permits_key_, "922337203685477", format::shown(a)}},

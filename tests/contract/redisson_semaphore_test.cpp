@@ -172,10 +172,10 @@ TEST_F(redisson_semaphore, says_what_it_found_instead_of_a_number) {
     std::string found;
   };
   for (auto const& [set, found] :
-       {misfit{{"HSET", name_, "a", "1"}, "a hash"}, misfit{{"ZADD", name_, "1", "a"}, "a zset"},
-        misfit{{"SET", name_, "open"}, "text that is no number"},
-        misfit{{"SET", name_, "1.5"}, "text that is no number"},
-        misfit{{"SET", name_, ""}, "text that is no number"}}) {
+       {misfit{{"HSET", name_, "a", "1"}, "a hash"}, misfit{{"ZADD", name_, "1", "a"}, "a sorted set"},
+        misfit{{"SET", name_, "open"}, "text of something else"},
+        misfit{{"SET", name_, "1.5"}, "text of something else"},
+        misfit{{"SET", name_, ""}, "text of something else"}}) {
     command({"FLUSHALL"});
     command(set);
     auto const error_reply = is_error("MISFIT " + found + ", not the number of permits of a semaphore");

@@ -192,11 +192,10 @@ TEST_P(closing, says_what_it_found_under_its_name) {
            [&] { local_.wait(); }, [&] { local_.count_down(); }, [&] { (void)local_.count(); },
            [&] { (void)local_.open(); }, [&] { (void)local_.try_set_count(1); }}) {
     EXPECT_EQ(code_of(call), errc::wrong_type);
-    EXPECT_THAT(message_of(call),
-                testing::AllOf(
-                    testing::HasSubstr("\"ready\""),
-                    testing::HasSubstr(on_redisson() ? "text that is no number" : "text of something else"),
-                    testing::HasSubstr(on_redisson() ? "not the count of a latch" : "not a latch")));
+    EXPECT_THAT(
+        message_of(call),
+        testing::AllOf(testing::HasSubstr("\"ready\""), testing::HasSubstr("text of something else"),
+                       testing::HasSubstr(on_redisson() ? "not the count of a latch" : "not a latch")));
   }
 }
 

@@ -174,13 +174,15 @@ process_info core::self() const { return describe_self(client_.options.label); }
 void core::check_kind(votes needed) const {
   auto const voting = client_.deployment.votes;
   if ((needed == votes::majority) == voting) return;
-  throw error{std::errc::invalid_argument,
-              voting ? client_.url +
-                           ": several servers that vote have quorum_mutex alone; for anything else "
-                           "give the URL of one server, of its sentinels, or of a cluster"
-                     : client_.url +
-                           ": a quorum_mutex needs several servers that know nothing of each other; "
-                           "write redis+quorum://h1,h2,h3, or use a mutex"};
+  throw error{
+      std::errc::invalid_argument,
+      voting
+          ? client_.url +
+                ": several servers that vote have quorum_mutex alone (docs/quorum.md says why); for anything "
+                "else give the URL of one server, of its sentinels, or of a cluster"
+          : client_.url +
+                ": a quorum_mutex needs several servers that know nothing of each other; "
+                "write redis+quorum://h1,h2,h3, or use a mutex"};
 }
 
 holdfast::wire core::wire() const noexcept {

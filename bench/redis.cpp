@@ -52,6 +52,8 @@ void connection::call(std::vector<words> const& commands) {
   for (auto const& command : commands) auto const reply = read(command.front());
 }
 
+void connection::hear() { auto const message = read("a message"); }
+
 std::string connection::ask(words const& command) {
   auto const reply = send(command);
   redisReply const* value = reply.get();

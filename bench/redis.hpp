@@ -25,6 +25,9 @@ class connection {
   /// Sends all in one write, and waits for all replies.
   void call(std::vector<words> const& commands);
 
+  /// Waits for what the server sends by itself: a message.
+  void hear();
+
   /// The same for a command that answers with text, an integer, or a list whose first element is one.
   [[nodiscard]] std::string ask(words const& command);
 

@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <stdexcept>
 
 #include "contention.hpp"
 #include "redis.hpp"
-#include "stats.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -15,17 +13,6 @@ namespace {
 double per(double amount, double handoffs) {
   if (handoffs <= 0) throw std::runtime_error{"nothing was handed over"};
   return amount / handoffs;
-}
-
-/// How far the farthest median is from their middle, in per cent.
-double unevenness(std::vector<line> const& lines) {
-  double low = HUGE_VAL;
-  double high = 0;
-  for (auto const& l : lines) {
-    low = std::min(low, median(l.ours));
-    high = std::max(high, median(l.ours));
-  }
-  return 100 * (high - low) / (high + low);
 }
 
 }  // namespace

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "process.hpp"
+#include "stats.hpp"
 
 namespace holdfast::bench {
 namespace {
@@ -34,6 +37,16 @@ void measure_in_turns(context const& run, line& result, std::function<double()> 
   }
 }
 
+double unevenness(std::vector<line> const& lines) {
+  double low = HUGE_VAL;
+  double high = 0;
+  for (auto const& each : lines) {
+    low = std::min(low, median(each.ours));
+    high = std::max(high, median(each.ours));
+  }
+  return 100 * (high - low) / (high + low);
+}
+
 std::vector<row> const& all_rows() {
   static std::vector<row> const rows{
       {"K1", server_cpu},
@@ -49,6 +62,12 @@ std::vector<row> const& all_rows() {
       {"B11", command_line},
       {"B13", waiting_crowd},
       {"L3", unluckiest},
+      {"S1", shared_waits},
+      {"S2", shared_release},
+      {"S3", shared_turns},
+      {"S4", permits_after_death},
+      {"E1", election_after_death},
+      {"E2", election_resigned},
       {"R1", redisson_many_asynchronous},
       {"R2", redisson_different_names},
       {"R3", redisson_one_name},

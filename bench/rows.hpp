@@ -49,6 +49,9 @@ struct context {
 void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
                       std::function<double()> const& ours, std::function<double()> const& same = {});
 
+/// How far the farthest median of ours is from their middle, in per cent.
+[[nodiscard]] double unevenness(std::vector<line> const& lines);
+
 using row_function = std::vector<line> (*)(context const&);
 
 std::vector<line> server_cpu(context const&);         // K1
@@ -64,6 +67,13 @@ std::vector<line> waiting_callers(context const&);    // B10
 std::vector<line> command_line(context const&);       // B11
 std::vector<line> waiting_crowd(context const&);      // B13
 std::vector<line> unluckiest(context const&);         // L3
+
+std::vector<line> shared_waits(context const&);          // S1
+std::vector<line> shared_release(context const&);        // S2
+std::vector<line> shared_turns(context const&);          // S3
+std::vector<line> permits_after_death(context const&);   // S4
+std::vector<line> election_after_death(context const&);  // E1
+std::vector<line> election_resigned(context const&);     // E2
 
 std::vector<line> redisson_many_asynchronous(context const&);  // R1
 std::vector<line> redisson_different_names(context const&);    // R2

@@ -68,8 +68,8 @@ struct leader_options {
   common_options common;
   std::string name;
   std::string candidate;
-  std::string grace = "10s";
-  std::chrono::milliseconds wait{};
+  std::optional<std::string> grace;
+  std::chrono::milliseconds wait = 10s;
   bool watch = false;
   bool json = false;
 };
@@ -248,7 +248,8 @@ void add_leader(command_line& line, action& chosen) {
   command.footer(leader_footer);
   command.when_read([options, &chosen] {
     require(!options->name.empty(), "NAME is empty: say which election");
-    options->wait = duration_of("--grace", options->grace);
+    require(!options->grace || !options->candidate.empty(), "--grace: goes with --hand-over");
+    if (options->grace) options->wait = duration_of("--grace", *options->grace);
     chosen = [options] {
       set_up(options->common);
       return show_leader(*options);

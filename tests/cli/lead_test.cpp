@@ -257,7 +257,9 @@ TEST_F(leading, is_handed_over_to_the_candidate_that_is_meant) {
   auto both = hand_over(own.candidates().front().host);
   EXPECT_EQ(both.wait(), 64);
   EXPECT_THAT(both.err(), HasSubstr("may be each of these; give the owner id: "));
-  ASSERT_TRUE(eventually([&] { return redis.listeners("{job}:holdfast_inbox:" + late_client.uuid()) == 1; }));
+  auto const inbox = "{job}:holdfast_inbox:" + late_client.uuid();
+  ASSERT_TRUE(
+      eventually([&] { return redis.command({"PUBSUB", "NUMSUB", inbox}).elements.at(1).integer == 1; }));
   auto done = hand_over("web-2");
   EXPECT_EQ(done.wait(), 0) << done.err();
   EXPECT_EQ(objects(done).at(0).at("result"), "handed_over");

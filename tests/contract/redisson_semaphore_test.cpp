@@ -172,7 +172,8 @@ TEST_F(redisson_semaphore, says_what_it_found_instead_of_a_number) {
     std::string found;
   };
   for (auto const& [set, found] :
-       {misfit{{"HSET", name_, "a", "1"}, "a hash"}, misfit{{"ZADD", name_, "1", "a"}, "a sorted set"},
+       {misfit{{"HSET", name_, "a", "1"}, "a hash"},
+        misfit{{"ZADD", name_, "1", "a"}, "a sorted set (as the permits of an expiring_semaphore are)"},
         misfit{{"SET", name_, "open"}, "text of something else"},
         misfit{{"SET", name_, "1.5"}, "text of something else"},
         misfit{{"SET", name_, ""}, "text of something else"}}) {

@@ -215,11 +215,15 @@ TEST_F(upgrading_shared, goes_up_without_a_thread_that_waits) {
   stop.request_stop();
   ASSERT_TRUE(cancelled.waits_for_end());
   EXPECT_EQ(cancelled.code(), errc::cancelled);
-  EXPECT_NO_THROW(cancelled.held().renew());
+  pending_upgrade too_late;
+  m_.async_upgrade(std::move(cancelled.held()), too_late.handler(), stop.get_token());
+  ASSERT_TRUE(too_late.waits_for_end());
+  EXPECT_EQ(too_late.code(), errc::cancelled);
+  EXPECT_NO_THROW(too_late.held().renew());
 
   pending_upgrade upgrade;
-  auto const token = cancelled.held().token();
-  m_.async_try_upgrade_for(std::move(cancelled.held()), 1min, upgrade.handler());
+  auto const token = too_late.held().token();
+  m_.async_try_upgrade_for(std::move(too_late.held()), 1min, upgrade.handler());
   ASSERT_TRUE(waits_to_upgrade());
   EXPECT_FALSE(upgrade.done());
   reading.release();

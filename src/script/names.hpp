@@ -93,6 +93,12 @@ inline std::string asked(std::string_view lock, std::string_view owner) {
   return beside(lock, "holdfast_asked").append(":").append(owner);
 }
 
+/// For what the threads wait that hold the lock by that owner id; without one, what all such keys begin with.
+inline std::string blocked(std::string_view lock) { return beside(lock, "holdfast_blocked"); }
+inline std::string blocked(std::string_view lock, std::string_view owner) {
+  return blocked(lock).append(":").append(owner);
+}
+
 /// The channel on which all clients that wait for one thing are told: a latch that opens, a generation of a
 /// barrier that ends.
 inline std::string inbox_of_all(std::string_view name) {

@@ -141,6 +141,21 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
       is(1));
   run(release(anna, name), is(1));
 
+  namespace deadlock = holdfast::scripts::deadlock;
+  auto const beside = names::blocked(name, caller);
+  auto const readers = names::readers(name);
+  auto const blocked = names::blocked(name);
+  auto const say = [&](std::int64_t number) {
+    run(deadlock::say{.keys = {{beside}}, .wait = "b", .number = number, .ttl_ms = day, .former = "a"}(),
+        is(1));
+  };
+  run(acquire(try_request(caller), name), no_error);
+  say(1);
+  run(deadlock::look{.lock = {name}, .readers = {readers}, .blocked = {blocked}}(),
+      is_array({_, is_text("alone"), is_array({is_text(caller), is_text("b"), is_text("1")})}));
+  say(0);
+  run(release(caller, name), is(1));
+
   auto const record = names::last_run(name);
   run(acquire(try_request(caller), name), no_error);
   run(jobs::note{.lock = {name},
@@ -403,6 +418,8 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::readers(name),
                "~" + names::gave_up(name),
                "~" + names::doubt(name),
+               "~" + names::blocked(name),
+               "~" + names::blocked(name, caller),
                "~" + names::counted(name),
                "~" + names::done_prefix(name) + "*",
                "~" + names::arrived(name),

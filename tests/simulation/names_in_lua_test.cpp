@@ -140,6 +140,19 @@ RC_GTEST_PROP(names_in_lua, of_a_writer_that_may_stand_still_are_those_of_cpp, (
                       names::inbox(uuid_of_other, name)}));
 }
 
+RC_GTEST_PROP(names_in_lua, of_what_a_holder_waits_for_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const readers = names::readers(name);
+  auto const blocked = names::blocked(name);
+  auto const look = scripts::deadlock::look{.lock = {name}, .readers = {readers}, .blocked = {blocked}}();
+  recording_server server;
+  server.prepare({"SET", name, first_owner});
+  RC_ASSERT(server.named_by(look) == (name_set{name, names::blocked(name, first_owner)}));
+  server.prepare({"SET", name, std::string{names::held_by_readers}});
+  server.prepare({"ZADD", readers, "9000000000", other_owner + ":r"});
+  RC_ASSERT(server.named_by(look) == (name_set{name, readers, names::blocked(name, other_owner + ":r")}));
+}
+
 RC_GTEST_PROP(names_in_lua, of_permits_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
   auto const queue = names::permit_queue(name);

@@ -23,6 +23,7 @@ exit_code exit_code_for(std::error_code const& error) {
     case holdfast::errc::lost:
       return lost;
     case holdfast::errc::busy:
+    case holdfast::errc::deadlock:
       return busy;
     case holdfast::errc::cancelled:
     case holdfast::errc::closed:

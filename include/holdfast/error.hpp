@@ -27,6 +27,8 @@ enum class errc {
                     ///< (lock_options::fsynced); what() says how many.
   expired,          ///< A latch wasn't counted down in latch_options::expires_after.
   broken,           ///< A generation of a barrier has ended without opening; what() says who left or died.
+  deadlock,         ///< Threads wait for one another's locks, and this wait was the last of these to begin
+                    ///< (lock_options::detect_deadlock); what() spells the circle out.
 };
 
 /// The category of errc. Never fails; safe from all threads.

@@ -132,6 +132,24 @@ struct lock_options {
   milliseconds poll_floor{2};
   milliseconds poll_cap{200};
 
+  /// A wait for this lock that closes a circle, of threads in any processes that each wait for a lock that
+  /// another one holds, fails with errc::deadlock, whose what() spells the circle out. The youngest wait of
+  /// the circle fails, four to six seconds after it began; the others go on. All locks of the circle need the
+  /// option. It is never a false alarm: the circle was there.
+  ///
+  /// A lease counts as held by the thread that has acquired it, until it is given back. Don't set the option
+  /// for locks whose leases are given back by another thread than waits for them. What is acquired inside a
+  /// callback or asynchronously belongs to no thread, and is neither found nor ended.
+  ///
+  /// Nothing is sent for a wait of less than a second, nor by a thread that holds no lock with this option.
+  /// Otherwise the client says once a second, beside each lock that the thread holds, for what it waits, and
+  /// looks at the locks of the circle: who may use a lock sees the name for which its holder waits.
+  ///
+  /// For mutex, fair_mutex, recursive_mutex, shared_mutex and multi_mutex on the plain wire, on one server,
+  /// Sentinel or Cluster. A reader that waits behind a writer that waits, and a lease that waits to be
+  /// upgraded, are not looked at. Refused for other kinds: permits, say, may come from anybody.
+  bool detect_deadlock = false;
+
   /// Newcomers may overtake waiters, which is fast, until the first waiter has waited this long. Then the
   /// release hands the lock to it. Measured by the server's clock.
   milliseconds starvation_limit{100};

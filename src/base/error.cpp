@@ -37,6 +37,8 @@ class category final : public std::error_category {
         return "the latch wasn't counted down in its time";
       case errc::broken:
         return "a generation of the barrier has ended without opening";
+      case errc::deadlock:
+        return "threads wait for one another's locks";
     }
     return "unknown error " + std::to_string(code);
   }

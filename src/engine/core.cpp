@@ -88,7 +88,16 @@ core::core(net::deployment_url url, client_options options, topology::deployment
         ask_about_all(now);
         contention_.requests.send_all_soon(now);
         contention_.requests.begin_missing(now);
-      }} {
+      }},
+      deadlocks_{loop_,
+                 *backend_,
+                 client_,
+                 queues_,
+                 holders_,
+                 [this](waiter& caller, std::shared_ptr<error const> reason, time_point now) {
+                   caller.failure = std::move(reason);
+                   contention_.arrivals.leave(caller, now);
+                 }} {
   // Besides the work that is known to be undone, all leases are asked about, and all contenders ask again.
   loop_.on_out_of_memory([this] {
     if (!ask_all_again_.armed()) loop_.arm(ask_all_again_, boot_clock::now() + memory_pause);

@@ -152,7 +152,9 @@ class core : public std::enable_shared_from_this<core> {
   server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};
   engine::async_requests async_requests_{loop_, *backend_, client_, gate_, delayed_};
   engine::watches watches_{loop_, *backend_, client_, gate_};
-  lock_calls lock_calls_{loop_, client_, gate_, contention_.arrivals, delayed_, busy_report_, server_calls_};
+  deadlocks deadlocks_;
+  lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.arrivals,
+                         delayed_, busy_report_, server_calls_, deadlocks_};
   lease_calls lease_calls_{loop_,    *backend_, client_,           gate_,           stats_,
                            holders_, renewer_,  pending_releases_, contention_.ends};
   effective_options_ptr last_options_;

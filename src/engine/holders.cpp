@@ -1,6 +1,7 @@
 #include "engine/holders.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace holdfast::engine {
 
@@ -19,8 +20,16 @@ lease_state_ptr holders::join(lock_queue& queue, effective_options_ptr const& op
   return known == shared_.end() ? lease_state_ptr{} : known->second.join(queue, options, now);
 }
 
+void holders::give_to(std::uint32_t thread, lease_state& lease) noexcept try {
+  by_thread_.emplace(thread, &lease);
+  lease.thread = thread;
+} catch (std::bad_alloc const&) {
+  return;
+}
+
 bool holders::leave(lease_state& lease) noexcept {
   auto& queue = lease.queue();
+  if (lease.thread != 0) by_thread_.erase({lease.thread, &lease});
   if (queue.lock_recipe().sharing == sharing::exclusive) {
     if (queue.holder == &lease) queue.holder = nullptr;
     return true;

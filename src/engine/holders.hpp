@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "engine/lease_state.hpp"
 #include "engine/shared_holders.hpp"
@@ -18,6 +20,9 @@ class holders {
   void open(lease_state& first, time_point now);
   /// A lease that shares the newest acquisition of the queue; null: there is none to be shared.
   [[nodiscard]] lease_state_ptr join(lock_queue& queue, effective_options_ptr const& options, time_point now);
+  /// From here on `thread` has the lease, for those that look for it by that. Without memory they don't find
+  /// it.
+  void give_to(std::uint32_t thread, lease_state& lease) noexcept;
   /// Removes a lease. True: it was the last of its acquisition.
   bool leave(lease_state& lease) noexcept;
 
@@ -31,6 +36,18 @@ class holders {
   [[nodiscard]] bool has_shared(std::uint64_t number) const noexcept;
   /// Any lease of that acquisition; null: there is none.
   [[nodiscard]] lease_state* find(lock_queue const& queue, std::uint64_t number) noexcept;
+  /// Whether that thread has any.
+  [[nodiscard]] bool any_of(std::uint32_t thread) const noexcept {
+    auto const first = by_thread_.lower_bound({thread, nullptr});
+    return first != by_thread_.end() && first->first == thread;
+  }
+  /// Calls `f` with each lease of that thread.
+  template <class F>
+  void for_each_of(std::uint32_t thread, F f) const {
+    for (auto at = by_thread_.lower_bound({thread, nullptr}); at != by_thread_.end() && at->first == thread;
+         ++at)
+      f(*at->second);
+  }
   /// A lease of a kind that allows several; null: there are none.
   [[nodiscard]] lease_state* any_shared() const noexcept;
 
@@ -49,7 +66,8 @@ class holders {
   }
 
  private:
-  std::unordered_map<lock_queue const*, shared_holders> shared_;  ///< none of them is empty
+  std::unordered_map<lock_queue const*, shared_holders> shared_;      ///< none of them is empty
+  std::set<std::pair<std::uint32_t, lease_state const*>> by_thread_;  ///< see lease_state::thread
 };
 
 }  // namespace holdfast::engine

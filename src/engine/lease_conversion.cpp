@@ -116,6 +116,7 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   next.renewals_left = old.renewals_left;
   if (old.options().watchdog && next.renewals_left != 0) next.renew_at = sent_at + old.effective().every;
   holders_.open(next, now);
+  if (old.thread != 0) holders_.give_to(old.thread, next);
   next.inherit(old);
   (void)ends_.finish_here(old, now);
   ++stats_.held_now;

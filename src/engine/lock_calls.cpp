@@ -23,28 +23,38 @@ using stop_watch = std::stop_callback<std::function<void()>>;
 
 /// A waiting thread; lives on its stack.
 struct blocked_waiter final : waiter {
-  blocked_waiter(reactor::loop& client_loop, lock_queue_ptr target, effective_options_ptr requested,
-                 std::function<void()> when_time_is_up)
-      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)}, loop{client_loop} {}
-  void finished() noexcept override { loop.wake(thread); }
+  blocked_waiter(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
+                 effective_options_ptr requested, std::function<void()> when_time_is_up)
+      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)},
+        loop{client_loop},
+        circles{watching} {}
+  void finished() noexcept override {
+    if (thread != 0) circles.end(*this);
+    loop.wake(sleeper);
+  }
 
   reactor::loop& loop;
-  reactor::blocked_thread thread;
+  deadlocks& circles;
+  reactor::blocked_thread sleeper;
 };
 
 /// A waiting callback. The function that calls the callback owns it.
 struct called_waiter final : waiter {
-  called_waiter(reactor::loop& client_loop, lock_queue_ptr target, effective_options_ptr requested,
-                std::function<void()> when_time_is_up, acquire_handler handler)
+  called_waiter(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
+                effective_options_ptr requested, std::function<void()> when_time_is_up,
+                acquire_handler handler)
       : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)},
         loop{client_loop},
+        circles{watching},
         done_handler{std::move(handler)} {}
   void finished() noexcept override {
+    if (thread != 0) circles.end(*this);
     loop.add_interest(-1);
     loop.defer(std::move(ready));
   }
 
   reactor::loop& loop;
+  deadlocks& circles;
   acquire_handler done_handler;
   reactor::loop::calls ready;
   std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
@@ -91,8 +101,9 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   }
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  blocked_waiter caller{loop_, queue, options,
+  blocked_waiter caller{loop_, deadlocks_, queue, options,
                         [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
+  if (options->options.detect_deadlock) caller.thread = deadlocks::this_thread();
   caller.tries_only = once;
   caller.amount = wanted.amount;
   caller.in_place_of = wanted.in_place_of;
@@ -100,13 +111,14 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   if (wait) caller.last_look = last_look_before(end, *wait);
   acquisitions_.start(caller, boot_clock::now());
   if (!caller.done && wait && !caller.tries_only) loop_.arm(caller.time_up, end);
+  if (caller.thread != 0 && !caller.done) deadlocks_.begin(caller);
   if (stop.stop_possible() && !caller.done) {
     hold.unlock();
     stop_watch const watch{stop, [this, &caller] { cancel(caller); }};
     hold.lock();
-    loop_.wait(hold, caller.thread);
+    loop_.wait(hold, caller.sleeper);
   } else {
-    loop_.wait(hold, caller.thread);
+    loop_.wait(hold, caller.sleeper);
   }
   if (caller.failure) throw error{*caller.failure};
   return std::move(caller.lease);
@@ -118,8 +130,8 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  auto caller =
-      std::make_shared<called_waiter>(loop_, queue, options, std::function<void()>{}, std::move(done));
+  auto caller = std::make_shared<called_waiter>(loop_, deadlocks_, queue, options, std::function<void()>{},
+                                                std::move(done));
   caller->time_up.set([this, raw = caller.get()] { acquisitions_.on_time_up(*raw, boot_clock::now()); });
   std::function<void()> on_stop;
   if (stop.stop_possible()) {
@@ -131,6 +143,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   caller->tries_only = wait && wait->count() <= 0;
   caller->amount = wanted.amount;
   caller->in_place_of = wanted.in_place_of;
+  if (options->options.detect_deadlock) caller->thread = deadlocks_.this_process();
   loop_.add_interest(1);
   auto const now = boot_clock::now();
   caller->patient_until = patient_until(wait, wanted.in_outage, now);
@@ -138,6 +151,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   if (wait) caller->last_look = last_look_before(end, *wait);
   acquisitions_.start(*caller, now);
   if (!caller->done && wait && !caller->tries_only) loop_.arm(caller->time_up, end);
+  if (caller->thread != 0 && !caller->done) deadlocks_.begin(*caller);
   if (stop.stop_possible() && !caller->done) {
     // The stop callback may run from here on, also inside its constructor, and may own the last reference to
     // the waiter.
@@ -178,6 +192,12 @@ time_point lock_calls::last_busy_at(lock_queue const& queue) {
   gate_.check_process();
   reactor::lock const hold{loop_.mutex()};
   return busy_report::latest_at(queue, boot_clock::now());
+}
+
+void lock_calls::count_as_held(std::vector<std::pair<std::string, std::string>> names_and_owners) {
+  gate_.check_process();
+  reactor::lock const hold{loop_.mutex()};
+  deadlocks_.count_as_held(std::move(names_and_owners));
 }
 
 void lock_calls::async_pause(std::chrono::nanoseconds time, callback<void()> done) {

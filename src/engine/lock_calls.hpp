@@ -5,10 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "engine/busy_report.hpp"
 #include "engine/contention/acquisitions.hpp"
+#include "engine/deadlock/deadlocks.hpp"
 #include "engine/delayed_calls.hpp"
 #include "engine/server_calls.hpp"
 
@@ -33,14 +36,15 @@ enum class outages {
 class lock_calls {
  public:
   lock_calls(reactor::loop& loop, client_constants const& client, call_gate& gate, acquisitions& arrivals,
-             delayed_calls& delayed, busy_report& report, server_calls& server) noexcept
+             delayed_calls& delayed, busy_report& report, server_calls& server, deadlocks& circles) noexcept
       : loop_{loop},
         client_{client},
         gate_{gate},
         acquisitions_{arrivals},
         delayed_{delayed},
         busy_report_{report},
-        server_{server} {}
+        server_{server},
+        deadlocks_{circles} {}
 
   /// `amount`: the number of permits. A kind of lock without leases grants a lease that is over already.
   [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
@@ -71,6 +75,9 @@ class lock_calls {
   /// When that holder was last seen there; the clock's epoch: never.
   [[nodiscard]] time_point last_busy_at(lock_queue const& queue);
 
+  /// See deadlocks::count_as_held.
+  void count_as_held(std::vector<std::pair<std::string, std::string>> names_and_owners);
+
   /// Calls `done` after `time`, or when the client is shut down.
   void async_pause(std::chrono::nanoseconds time, callback<void()> done);
 
@@ -85,6 +92,7 @@ class lock_calls {
   delayed_calls& delayed_;
   busy_report& busy_report_;
   server_calls& server_;
+  deadlocks& deadlocks_;
 };
 
 }  // namespace holdfast::engine

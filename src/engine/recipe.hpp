@@ -94,6 +94,13 @@ enum class order {
   strict,   ///< the caller: it is given up with the caller, and the next caller takes its own
 };
 
+/// Whom a caller that waits can't do without: until all of these have given the lock back, it doesn't get it.
+enum class blocked_by : std::uint8_t {
+  unknown,  ///< others may be enough, or nobody is known: the kind takes no part in looking for deadlocks
+  writer,   ///< who holds it alone; readers may be in the way for another reason
+  all,      ///< all that hold it
+};
+
 /// What differs for a lock over several names. It is granted name by name, so a message that grants one name
 /// only means "ask again". When one name is lost, the others still have to be given back.
 struct lock_names {
@@ -120,6 +127,7 @@ struct voting {
 struct recipe {
   engine::order order = order::barging;
   engine::sharing sharing = sharing::exclusive;
+  engine::blocked_by blocked_by = blocked_by::unknown;
   /// How long callers may join an acquisition, where they share; handoff_time may say less. What is joined
   /// for long keeps waiters elsewhere out.
   std::chrono::nanoseconds join_time = std::chrono::nanoseconds::max();

@@ -9,18 +9,6 @@ constexpr std::string_view of_queue{":holdfast_queue"};
 constexpr std::string_view of_counts{":holdfast_counted"};
 constexpr std::string_view of_arrivals{":holdfast_arrived"};
 
-/// The name of the lock whose side key with that suffix this is; empty: none.
-std::string lock_of(std::string_view key, std::string_view suffix) {
-  if (!key.ends_with(suffix) || key.size() < suffix.size() + 2) return {};
-  auto name = key.substr(0, key.size() - suffix.size());
-  if (name.back() == ':') {
-    name.remove_suffix(1);
-  } else {
-    name = name.substr(1, name.size() - 2);
-  }
-  return names::beside(name, suffix.substr(1)) == key ? std::string{name} : std::string{};
-}
-
 /// It has a queue, and no counter by which it would be found a second time.
 bool wanted_by_queue(lock_state const& state) { return wanted_of_plain(state) && state.token == 0; }
 
@@ -31,6 +19,17 @@ bool wanted_by_members(lock_state const& state) {
 }
 
 }  // namespace
+
+std::string lock_of(std::string_view key, std::string_view suffix) {
+  if (!key.ends_with(suffix) || key.size() < suffix.size() + 2) return {};
+  auto name = key.substr(0, key.size() - suffix.size());
+  if (name.back() == ':') {
+    name.remove_suffix(1);
+  } else {
+    name = name.substr(1, name.size() - 2);
+  }
+  return names::beside(name, suffix.substr(1)) == key ? std::string{name} : std::string{};
+}
 
 bool wanted_of_plain(lock_state const& state) {
   if (state.wire != wire::plain) return false;

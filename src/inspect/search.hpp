@@ -52,6 +52,9 @@ class search {
 /// no pattern of Redis's says "perhaps a brace".
 [[nodiscard]] std::string beside(std::string_view pattern, std::string_view suffix);
 
+/// The name of the lock whose side key with that suffix this is; empty: none.
+[[nodiscard]] std::string lock_of(std::string_view key, std::string_view suffix);
+
 // The plain wire. Locks are found by their token counters, or by their queues if they were never held;
 // latches and barriers by those that have counted or arrived.
 // False, here and below: f has returned false.

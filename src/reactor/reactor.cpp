@@ -215,6 +215,8 @@ bool loop::in_callbacks() const noexcept {
   return false;
 }
 
+bool loop::inside_callback() noexcept { return callbacks::innermost != nullptr; }
+
 bool loop::may_wait() noexcept {
   for (auto* level = callbacks::innermost; level != nullptr; level = level->outer) {
     if (!level->of_parent() && !level->owner.pass_on(*level)) return false;

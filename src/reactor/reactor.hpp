@@ -146,6 +146,8 @@ class loop {
   /// callbacks behind them are handed to another thread. False: there is no thread for them, so the wait
   /// might never end.
   [[nodiscard]] static bool may_wait() noexcept;
+  /// Whether the calling thread is inside a callback of any client.
+  [[nodiscard]] static bool inside_callback() noexcept;
 
  private:
   struct callbacks;  ///< the callbacks of one client that a thread runs at the moment

@@ -41,6 +41,10 @@ engine::recipe const& recipe_for(std::string const& name, lock_options const& op
               "the election \"" + name +
                   "\" can't be on Redisson's wire, whose fair lock has no tokens, and so no terms; use "
                   "wire::plain, or a URL without wire=redisson");
+  sync::check(!options.detect_deadlock,
+              "the election \"" + name +
+                  "\" looks for no deadlocks: who leads holds on for as long as it likes; leave "
+                  "lock_options::detect_deadlock out");
   client.check_kind(engine::votes::none);
   if (client.deployment().slots) sync::check_cluster_name(name);
   return recipes::plain::election;

@@ -35,8 +35,10 @@ shared_wires wires_of(sharing_policy const policy) noexcept {
           .reader = {.plain = reader, .redisson = redisson::reader, .fenced = nullptr}};
 }
 
-engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
-                             lock_options const& options, engine::core const& client) {
+namespace {
+
+engine::recipe const& choose_recipe(wires const& kind, std::span<std::string const> names,
+                                    lock_options const& options, engine::core const& client) {
   if (!on_redisson(options, client)) {
     if (client.deployment().slots) {
       for (auto const& name : names) check_cluster_name(name);
@@ -51,6 +53,26 @@ engine::recipe const& choose(wires const& kind, std::span<std::string const> nam
                 "out, or use wire::plain, where all locks have tokens"};
   }
   return *kind.fenced;
+}
+
+void check_detection(engine::recipe const& chosen, std::string const& name, engine::core& client) {
+  if (chosen.blocked_by == engine::blocked_by::unknown) {
+    throw error{std::errc::invalid_argument,
+                "lock_options::detect_deadlock of lock \"" + name +
+                    "\" is for mutex, fair_mutex, recursive_mutex, shared_mutex and multi_mutex on the plain "
+                    "wire: elsewhere nothing says for whom a caller waits, or there is no place to say it. "
+                    "Leave it out, and wait for a limited time"};
+  }
+  client.check_scripts("lock_options::detect_deadlock");
+}
+
+}  // namespace
+
+engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
+                             lock_options const& options, engine::core& client) {
+  auto const& chosen = choose_recipe(kind, names, options, client);
+  if (options.detect_deadlock) check_detection(chosen, names.front(), client);
+  return chosen;
 }
 
 }  // namespace holdfast::sync

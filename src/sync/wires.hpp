@@ -35,6 +35,6 @@ extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues 
 /// Throws std::errc::invalid_argument when the kind lacks a requested feature on that wire, or when one of
 /// the names can't be used there.
 [[nodiscard]] engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
-                                           lock_options const& options, engine::core const& client);
+                                           lock_options const& options, engine::core& client);
 
 }  // namespace holdfast::sync

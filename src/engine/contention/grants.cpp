@@ -187,6 +187,7 @@ void grants::give(waiter& caller, lease_state_ptr const& lease, time_point now) 
   ++stats_.held_now;
   renewer_.add(*lease, now);
   presence_.touch(now);
+  if (caller.thread != 0) holders_.give_to(caller.thread, *lease);
   caller.lease = lease;
   callers_.finish(caller, now);
 }

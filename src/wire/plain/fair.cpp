@@ -45,6 +45,7 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
 }  // namespace
 
 constinit engine::recipe const fair{.order = order::strict,
+                                    .blocked_by = blocked_by::all,
                                     .acquire = fair_calls::acquire,
                                     .release = plain::release,
                                     .release_unwanted = plain::release_unwanted,

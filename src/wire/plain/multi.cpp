@@ -81,6 +81,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 }  // namespace
 
 constinit engine::recipe const multi{.order = order::barging,
+                                     .blocked_by = blocked_by::all,
                                      .acquire = multi_calls::acquire,
                                      .release = multi_calls::release,
                                      .pass = multi_calls::pass,

@@ -158,6 +158,7 @@ call become_reader(owned lease, id_maker id_of, milliseconds ttl, publishing pub
 
 constinit engine::recipe const reader{.order = order::strict,
                                       .sharing = sharing::shared,
+                                      .blocked_by = blocked_by::writer,
                                       .join_time = shared_calls::join_time,
                                       .acquire = shared_calls::acquire,
                                       .release = shared_calls::leave<shared_calls::lua::release>,
@@ -166,6 +167,7 @@ constinit engine::recipe const reader{.order = order::strict,
                                       .id_of = shared_calls::reader_id};
 
 constinit engine::recipe const reader_first{.sharing = sharing::shared,
+                                            .blocked_by = blocked_by::writer,
                                             .acquire = shared_calls::overtake,
                                             .release = shared_calls::leave<shared_calls::lua::release>,
                                             .abandon = shared_calls::leave<shared_calls::lua::abandon>,
@@ -173,6 +175,7 @@ constinit engine::recipe const reader_first{.sharing = sharing::shared,
                                             .id_of = shared_calls::reader_id};
 
 constinit engine::recipe const writer_first{.order = order::strict,
+                                            .blocked_by = blocked_by::all,
                                             .acquire = shared_calls::write_first,
                                             .release = plain::release,
                                             .release_unwanted = plain::release_unwanted,
@@ -184,6 +187,7 @@ constinit engine::recipe const writer_first{.order = order::strict,
 constinit engine::recipe const upgradable{
     .order = order::strict,
     .sharing = sharing::counted,
+    .blocked_by = blocked_by::writer,
     .acquire = shared_calls::acquire_upgrade,
     .release = shared_calls::leave<shared_calls::lua::release, shared_calls::upgrade_id>,
     .abandon = shared_calls::leave<shared_calls::lua::abandon, shared_calls::upgrade_id>,

@@ -4,6 +4,7 @@
 #include "common/options.hpp"
 #include "common/standard_output.hpp"
 #include "doctor/cluster_facts.hpp"
+#include "doctor/deadlocks.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/quorum_facts.hpp"
 #include "doctor/report.hpp"
@@ -38,6 +39,8 @@ constexpr auto doctor_footer =
     Both: how far the times of day differ between servers that may take over from each other.
     Quorum: how many servers there are and answer; whether two are one; what each keeps through a restart; how
     far their clocks differ.
+  Deadlocks: with --deadlocks it looks for nothing but circles of threads that wait for one another's locks, and
+  names them; of threads that say so, for a second at least (lock_options::detect_deadlock, run --detect-deadlock).
   Tenants: with --prefix it prints the ACL rule for a user that may use all locks whose names begin with PREFIX,
   and nothing else. It says what this user may do beyond the rule. Its own keys begin with the prefix, too.
 
@@ -47,7 +50,7 @@ Exit codes
   69   Redis can't be reached, or refused
   76   the server is not a Redis
   77   wrong user or password
-  78   at least one problem
+  78   at least one problem, or deadlock
 
 Examples
   holdfast doctor
@@ -55,6 +58,7 @@ Examples
   holdfast doctor jobs:nightly                              # may this user take that lock?
   holdfast doctor --prefix jobs:                            # may it touch others, too?
   holdfast doctor --url redis+sentinel://s1,s2,s3/mymaster
+  holdfast doctor --deadlocks
   holdfast doctor --json | jq '.findings[] | select(.severity == "problem")')";
 
 struct doctor_options {
@@ -62,6 +66,7 @@ struct doctor_options {
   std::string name;
   std::string prefix;
   bool json = false;
+  bool deadlocks = false;
 };
 
 struct diagnosis {
@@ -134,13 +139,19 @@ void add_doctor(command_line& line, action& chosen) {
   doctor.value("--prefix", options->prefix,
                "Print the ACL rule for names that begin with PREFIX, and check that this user can do no more",
                "PREFIX");
+  doctor.flag("--deadlocks", options->deadlocks,
+              "Only look for threads that wait for one another's locks (see What it checks)");
+  doctor.excludes("--deadlocks", "--prefix");
   add_json(doctor, options->json);
   add_common(doctor, options->common);
   doctor.footer(doctor_footer);
   doctor.when_read([options, &chosen] {
+    require(!options->deadlocks || options->name.empty(),
+            "--deadlocks: goes without NAME, since it looks at all locks that are waited for");
     chosen = [options] {
       set_up(options->common);
-      return examine_and_report(*options);
+      return options->deadlocks ? report_deadlocks(options->common, options->json)
+                                : examine_and_report(*options);
     };
   });
 }

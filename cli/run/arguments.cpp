@@ -28,11 +28,17 @@ struct typed {
   std::string again;
   command_words command;
   bool keep = false;
+  bool detect_deadlock = false;
   bool pass_url = false;
 };
 
 /// Refuses what doesn't apply to readers, writers and slots.
 void check_side(typed const& from, run_side const side) {
+  if (from.detect_deadlock && side == run_side::slot) {
+    throw failure{usage,
+                  "--detect-deadlock: a slot may come from anybody, so nothing says for whom a run waits; "
+                  "leave it out, and use --wait"};
+  }
   if (side == run_side::alone) return;
   if (from.keep && side == run_side::shared)
     throw failure{usage,
@@ -64,6 +70,7 @@ run_options checked(typed& from, words_after const words) {
   run.policy = policy_of(from.policy, "term, kill and warn");
   run.keep = from.keep;
   run.pass_url = from.pass_url;
+  run.detect_deadlock = from.detect_deadlock;
   check_side(from, run.side);
   run.max_hold = max_hold_of(from.max_hold);
   run.again = again_of(from);
@@ -89,6 +96,10 @@ void add_run(command_line& line, action& chosen, words_after const command) {
             "term|kill|warn");
   add_kind(run, values->lock);
   run.flag("--keep", values->keep, "Leave the lock to its ttl at the end instead of giving it back");
+  run.flag(
+      "--detect-deadlock", values->detect_deadlock,
+      "Fail (75) instead of waiting without end, when each of several runs in the command of another one "
+      "waits for a lock of the next");
   add_limit(run, values->limit);
   run.excludes("--once-per", "--keep");
   run.excludes("--at-most-every", "--keep");

@@ -153,6 +153,11 @@ void check_fits(run_options const& options, probe::deployment_kind const servers
                   "lead: the servers of redis+quorum:// know nothing of each other, so they have no common "
                   "queue of candidates; use redis://, redis+sentinel:// or redis+cluster://"};
   }
+  if (options.detect_deadlock) {
+    throw failure{usage,
+                  "--detect-deadlock: the servers of redis+quorum:// may name different holders at a time; "
+                  "leave it out, and use --wait"};
+  }
   constexpr auto instead = "leave it out, or use redis://, redis+sentinel:// or redis+cluster://";
   if (options.side != run_side::alone) {
     throw failure{usage,

@@ -28,7 +28,8 @@ lock_options lock_options_for(run_options const& options) {
           .max_hold = options.policy == on_lost::warn ? options.max_hold : 0ms,
           .fsynced = options.fsynced,
           .replicas = options.replicas,
-          .wire = options.wire};
+          .wire = options.wire,
+          .detect_deadlock = options.detect_deadlock};
 }
 
 obstacle obstacle_of(std::optional<busy_info> const& busy) {

@@ -2,6 +2,7 @@
 
 #include "common/environment.hpp"
 #include "common/exit_codes.hpp"
+#include "probe/outer_holds.hpp"
 #include "probe/owned_lock.hpp"
 #include "run/locks.hpp"
 
@@ -41,11 +42,15 @@ std::optional<outer_lock> nearest_lock() {
   return nearest.owner.empty() ? std::nullopt : std::optional{std::move(nearest)};
 }
 
-std::vector<std::string> owners_of(std::string const& name) {
+std::vector<outer_lock> outer_locks() {
   auto locks = distant_locks();
   if (auto nearest = nearest_lock()) locks.push_back(std::move(*nearest));
+  return locks;
+}
+
+std::vector<std::string> owners_of(std::string const& name) {
   std::vector<std::string> owners;
-  for (auto& lock : locks) {
+  for (auto& lock : outer_locks()) {
     if (lock.name == name) owners.push_back(std::move(lock.owner));
   }
   return owners;
@@ -79,6 +84,12 @@ std::string outer_lock_for_command() {
   if (!nearest) return {};
   return fmt::format("{}={} {}", variable_of_distant(distant_locks().size() + 1), nearest->owner,
                      nearest->name);
+}
+
+void count_outer_locks(client& redis) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (auto& lock : outer_locks()) all.emplace_back(std::move(lock.name), std::move(lock.owner));
+  probe::count_as_held(redis, std::move(all));
 }
 
 void refuse_own_lock(client& redis, std::string_view const url, run_options const& options) {

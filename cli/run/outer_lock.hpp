@@ -17,6 +17,9 @@ namespace holdfast::cli {
 /// nearest one is in HOLDFAST_NAME and HOLDFAST_OWNER, which the command gets for this run's lock.
 [[nodiscard]] std::string outer_lock_for_command();
 
+/// A wait of `redis` that closes a circle, in which outer `run`s hold locks for this one, is found.
+void count_outer_locks(client& redis);
+
 /// Refuses to wait for a lock that outer `run`s hold, which don't end before their commands: found by what
 /// the environment says, and by a look at the lock, so that the same name on another server, or an outer lock
 /// that is over, is in nobody's way. A request for each outer lock of the name only. Throws failure with

@@ -224,6 +224,7 @@ int run(run_options const& asked) {
   auto const options = reach_server(redis, asked);
   auto const lock = [&] {
     default_actions const nothing_to_leave_behind{signals::ending};
+    if (options.detect_deadlock) count_outer_locks(redis);
     refuse_own_lock(redis, url, options);
     return make_run_lock(redis, options);
   }();

@@ -41,6 +41,7 @@ struct run_options {
   bool fsynced = false;    ///< the lock must be on disk, on the master and on the replicas
   holdfast::wire wire = holdfast::wire::automatic;
   bool fair = false;  ///< first come, first served
+  bool detect_deadlock = false;
   bool keep = false;  ///< at the end the lock is left to expire
   /// How often the job may run; nullopt: always. When it isn't due, or the lock is busy, there is nothing to
   /// do, which is no failure.

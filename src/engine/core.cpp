@@ -232,6 +232,11 @@ effective_options_ptr core::effective(lock_options const& options, int size) {
   return last_options_;
 }
 
+release_policy core::policy_now(lock_options const& options) {
+  reactor::lock const hold{loop_.mutex()};
+  return notifications_.policy_of(options);
+}
+
 publishing core::publishing_now() {
   if (forked()) return publishing::counted;
   reactor::lock const hold{loop_.mutex()};

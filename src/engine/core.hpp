@@ -68,6 +68,8 @@ class core : public std::enable_shared_from_this<core> {
   void unpin(lock_queue_ptr& queue) noexcept;
   /// How scripts outside the engine notify waiters.
   [[nodiscard]] publishing publishing_now();
+  /// The same, and all else that a release with these options says.
+  [[nodiscard]] release_policy policy_now(lock_options const& options);
   /// What this process says of itself.
   [[nodiscard]] process_info self() const;
   /// For the log hook, unless the client is closing: `make_message` returns the message.

@@ -55,6 +55,18 @@ class lease_calls {
   /// takes over the listeners and the limits. `lease` is null afterwards. Throws errc::lost if either is
   /// over; both are then.
   [[nodiscard]] lease_state_ptr replace(lease_state_ptr& lease, lease_state_ptr next);
+  /// Its holder gives the lease back to wait for something, and wants it again: `script` does so, and replies
+  /// as a release. Throws errc::lost if the lease is over; std::errc::resource_deadlock_would_occur if it has
+  /// several handles; and when the server doesn't do it, in which case the lease may still be held. A lease
+  /// that is given back so keeps its listeners, for one of the two functions below.
+  void lay_down(lease_state_ptr const& lease, call const& script);
+  /// `next` takes the place of a lease that was laid down. Throws std::bad_alloc with nothing changed.
+  void take_up(lease_state& laid_down, lease_state& next);
+  /// The same holder doesn't wait any more, for which it had the queue `seat`: what it may have been given is
+  /// for others.
+  void abandon_wait(lease_state const& laid_down, lock_queue& seat) noexcept;
+  /// It can't be had again.
+  void miss(lease_state& laid_down, loss_cause cause) noexcept;
   /// The server says that the lease is gone.
   void note_lost(lease_state& lease) noexcept;
   /// One more handle of `lease`, which must be held, and of that queue.
@@ -78,11 +90,14 @@ class lease_calls {
   release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
 
   struct conversion;
-  [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, conversion& change,
+  [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, lease_state& old,
                                                      call const& script);
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
                                                             answer<ownership> const& result,
                                                             time_point now) noexcept;
+  [[nodiscard]] std::shared_ptr<error const> end_laying_down(lease_state& lease,
+                                                             answer<ownership> const& result,
+                                                             time_point now) noexcept;
   void move_to_next(conversion& change, time_point sent_at, time_point now);
 
   reactor::loop& loop_;

@@ -33,7 +33,10 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   if (change.old->status() != lease_state::state::held) throw error{change.not_possible()};
   std::shared_ptr<error const> reason;
   try {
-    auto const result = request_conversion(hold, change, script);
+    auto const& old = *change.old;
+    change.next.reset(
+        new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
+    auto const result = request_conversion(hold, *change.old, script);
     reason = end_conversion(change, result, boot_clock::now());
   } catch (std::bad_alloc const&) {
     ends_.release(*change.old, boot_clock::now(), {});  // the caller no longer has it
@@ -50,14 +53,10 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
 
 /// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
 /// with nothing sent.
-answer<ownership> lease_calls::request_conversion(reactor::lock& hold, conversion& change,
-                                                  call const& script) {
-  auto const& old = *change.old;
+answer<ownership> lease_calls::request_conversion(reactor::lock& hold, lease_state& old, call const& script) {
   std::optional<answer<ownership>> result;
   reactor::blocked_thread thread;
-  renewer::remove(*change.old);
-  change.next.reset(
-      new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
+  renewer::remove(old);
   backend_.convert(script,
                    [&](answer<ownership>&& received) {
                      result = std::move(received);

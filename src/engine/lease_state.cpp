@@ -83,6 +83,19 @@ reactor::loop::calls lease_state::drop_listeners() noexcept {
   return all;
 }
 
+void lease_state::take_listeners(lease_state& other) {
+  if (!other.extras_) return;
+  auto& from = *other.extras_;
+  auto& to = more();
+  to.notice.swap(from.notice);
+  to.notify.swap(from.notify);
+  if (from.warn_at == time_point::max()) return;
+  to.warn_at = to.limit - (from.limit - from.warn_at);
+  to.warned.swap(from.warned);
+  to.warn.swap(from.warn);
+  from.warn_at = time_point::max();
+}
+
 lease_state_ptr lease_state::latest() {
   lease_state_ptr result{this};
   while (result->extras_ && result->extras_->heir) result = result->extras_->heir;

@@ -128,6 +128,8 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
 
   /// Takes over the listeners of `other`, which is over.
   void inherit(lease_state& other) { extras_ = std::move(other.extras_); }
+  /// The same where this lease has a limit of its own.
+  void take_listeners(lease_state& other);
 
   // For the renewer; under the client's lock.
   std::int32_t tokens_left = 0;  ///< reserved fencing tokens behind token()
@@ -154,6 +156,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
 
   // Under the client's lock: an acquisition may have several handles; the last one gives it back.
   void add_handle() { ++more().more_handles; }
+  [[nodiscard]] bool has_more_handles() const noexcept { return extras_ && extras_->more_handles != 0; }
   [[nodiscard]] bool drop_handle() noexcept {  ///< true: it was the last
     if (!extras_ || extras_->more_handles == 0) return true;
     --extras_->more_handles;

@@ -107,6 +107,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   caller.tries_only = once;
   caller.amount = wanted.amount;
   caller.in_place_of = wanted.in_place_of;
+  caller.number = wanted.number;
   caller.patient_until = patient_until(wait, wanted.in_outage, begun);
   if (wait) caller.last_look = last_look_before(end, *wait);
   acquisitions_.start(caller, boot_clock::now());
@@ -144,6 +145,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   caller->amount = wanted.amount;
   caller->in_place_of = wanted.in_place_of;
   if (options->options.detect_deadlock) caller->thread = deadlocks_.this_process();
+  caller->number = wanted.number;
   loop_.add_interest(1);
   auto const now = boot_clock::now();
   caller->patient_until = patient_until(wait, wanted.in_outage, now);

@@ -56,6 +56,7 @@ class lock_calls {
     int amount = 1;
     outages in_outage = outages::told_of;
     std::uint64_t in_place_of = 0;  ///< see waiter::in_place_of
+    std::uint64_t number = 0;       ///< see waiter::number
   };
   [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
                                         wait_limit wait, std::stop_token const& stop,

@@ -20,9 +20,10 @@ contenders::contenders(reactor::loop& loop, client_constants const& client, clie
 
 /// The timer and the map point back at the queue, which is pinned by the callers that the contender is for.
 contender& contenders::open(lock_queue& queue, time_point now) {
-  auto const& options = queue.waiters.front().options->options;
+  auto const& first = queue.waiters.front();
+  auto const& options = first.options->options;
   auto const recheck = client_.options.recheck;
-  auto const number = queues_.next_number();
+  auto const number = first.number != 0 ? first.number : queues_.next_number();
   auto try_again = [this, &queue] {
     ++stats_.rechecks;
     events_.retry(queue);

@@ -58,9 +58,7 @@ void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_poi
       pass(queue, lease, now, std::move(done));
       return;
     }
-    // Where the order is strict the next caller has to be in the server's queue by the time the release looks
-    // for the first waiter.
-    if (by_message && queue.lock_recipe().order == order::strict) requests_.begin(queue, now);
+    queue_next_up(queue, now);
   }
   auto item = pending_releases_.item(lease, now);
   if (!queue.waiters.empty()) queue.uncontended = 0;
@@ -111,6 +109,16 @@ bool lease_ends::finish_here(lease_state& lease, time_point now) noexcept {
   lease.set_released();
   loop_.defer(lease.drop_listeners());
   return leave_here(lease, now);
+}
+
+void lease_ends::lay_down(lease_state& lease, time_point now) noexcept {
+  lease.set_released();
+  (void)leave_here(lease, now);
+}
+
+void lease_ends::queue_next_up(lock_queue& queue, time_point now) noexcept {
+  if (queue.waiters.empty() || queue.contender || queue.lock_recipe().order != order::strict) return;
+  if (notifications_.by_message(queue)) requests_.begin(queue, now);
 }
 
 bool lease_ends::leave_here(lease_state& lease, time_point now) noexcept {

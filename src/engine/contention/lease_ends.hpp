@@ -52,6 +52,11 @@ class lease_ends {
   /// The lease isn't held here any more. Renewal ends before anything is sent. False: other leases of this
   /// process still share its acquisition.
   bool finish_here(lease_state& lease, time_point now) noexcept;
+  /// The same, but it keeps its listeners: its holder gives it back to wait, and wants it again.
+  void lay_down(lease_state& lease, time_point now) noexcept;
+  /// Where the order is strict the next caller of this process has to be in the server's queue by the time a
+  /// release looks for the first waiter.
+  void queue_next_up(lock_queue& queue, time_point now) noexcept;
   /// The next caller of this process asks, behind a release that wakes callers of other processes.
   void ask_after_release(lock_queue& queue, time_point now) noexcept;
 

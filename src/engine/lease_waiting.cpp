@@ -1,0 +1,137 @@
+/// The part of lease_calls for holders that give a lease back to wait for something, and want it again.
+#include <new>
+#include <optional>
+#include <string>
+
+#include "engine/failure.hpp"
+#include "engine/lease_calls.hpp"
+#include "engine/release/pauses.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+std::string can_t_wait(lease_state const& lease) {
+  return "a lease of " + lease.queue().title() + " can't be given back to wait: ";
+}
+
+error not_held(lease_state const& lease) {
+  auto const cause = lease.cause();
+  return {errc::lost, can_t_wait(lease) + (cause == loss_cause::none ? std::string{"it was released"}
+                                                                     : std::string{to_string(cause)})};
+}
+
+/// A renewal under way would find the lock given back, and say that it is lost, when a connection breaks
+/// and both are sent again, the renewal first.
+void await_renewal(reactor::loop& loop, reactor::lock& hold, lease_state& lease) {
+  if (!lease.renewing) return;
+  reactor::blocked_thread caller;
+  lease.when_settled([&loop, &caller] { loop.wake(caller); });
+  loop.wait(hold, caller);
+  hold.lock();
+}
+
+/// Lets the loop go on for a moment, and drives it.
+void wait_a_moment(reactor::loop& loop, reactor::lock& hold) {
+  reactor::blocked_thread caller;
+  reactor::timer bell{[&loop, &caller] { loop.wake(caller); }};
+  loop.arm(bell, boot_clock::now() + passing_pause);
+  loop.wait(hold, caller);
+  hold.lock();
+}
+
+bool passes(answer<ownership> const& result) noexcept {
+  auto const* const refusal = result.refusal();
+  return refusal != nullptr && is_transient(refusal->text);
+}
+
+}  // namespace
+
+void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
+  gate_.check_process();
+  if (!reactor::loop::may_wait()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                can_t_wait(*lease) + "too many callbacks wait already"};
+  }
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare_acquisition();
+  await_renewal(loop_, hold, *lease);
+  if (lease->status() != lease_state::state::held) throw not_held(*lease);
+  if (lease->has_more_handles()) {
+    throw error{std::errc::resource_deadlock_would_occur,
+                can_t_wait(*lease) + "the lock was entered again, and the other leases hold it as well"};
+  }
+  ends_.queue_next_up(lease->queue(), boot_clock::now());
+  std::shared_ptr<error const> reason;
+  try {
+    auto result = request_conversion(hold, *lease, script);
+    while (passes(result) && lease->valid()) {
+      wait_a_moment(loop_, hold);
+      result = request_conversion(hold, *lease, script);
+    }
+    reason = end_laying_down(*lease, result, boot_clock::now());
+  } catch (std::bad_alloc const&) {
+    if (lease->status() == lease_state::state::held) renewer_.add(*lease, boot_clock::now());
+    reason = client_.no_memory;
+  }
+  loop_.leave(hold);
+  if (reason) throw error{*reason};
+}
+
+/// Null: it was laid down. Otherwise the reason why it wasn't.
+std::shared_ptr<error const> lease_calls::end_laying_down(lease_state& lease, answer<ownership> const& result,
+                                                          time_point now) noexcept {
+  auto const* const found = result.outcome();
+  auto const* const refusal = result.refusal();
+  auto& queue = lease.queue();
+  if (lease.status() == lease_state::state::held) {
+    if (found != nullptr && *found == ownership::mine) {
+      pending_releases_.note_released(pending_releases_.item(lease, now));
+      ends_.lay_down(lease, now);
+      if (!queue.contender) ends_.ask_after_release(queue, now);
+      return nullptr;
+    }
+    if (refusal != nullptr && !refusal->resent) {
+      renewer_.add(lease, now);
+    } else {
+      ends_.lose(lease,
+                 found == nullptr            ? loss_cause::unreachable
+                 : *found == ownership::gone ? loss_cause::key_gone
+                                             : loss_cause::taken_over,
+                 now);
+    }
+  }
+  try {
+    if (auto reason = failure_of(result, queue, client_)) return reason;
+    return std::make_shared<error const>(not_held(lease));
+  } catch (std::bad_alloc const&) {
+    return client_.no_memory;
+  }
+}
+
+void lease_calls::take_up(lease_state& laid_down, lease_state& next) {
+  reactor::lock hold{loop_.mutex()};
+  if (next.status() == lease_state::state::held) {
+    next.take_listeners(laid_down);
+    renewer_.add(next, boot_clock::now());
+  } else {
+    loop_.defer(laid_down.lose(next.cause()));
+  }
+  loop_.leave(hold);
+}
+
+void lease_calls::abandon_wait(lease_state const& laid_down, lock_queue& seat) noexcept {
+  if (client_.forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  auto const now = boot_clock::now();
+  pending_releases_.abandon(seat, laid_down.number(), pending_releases_.item(laid_down, now).policy, now);
+  loop_.leave(hold);
+}
+
+void lease_calls::miss(lease_state& laid_down, loss_cause cause) noexcept {
+  if (client_.forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  loop_.defer(laid_down.lose(cause));
+  loop_.leave(hold);
+}
+
+}  // namespace holdfast::engine

@@ -248,6 +248,8 @@ std::vector<std::string> page(lock_state const& state) {
     all.push_back(field("token", state.token == 0 ? "none given yet" : std::to_string(state.token)));
   if (state.last_run) add_last_run(state, all);
   add_queue(state, all);
+  if (state.waiting_for_condition > 0)
+    all.push_back(field("condition", fmt::format("{} wait for it", state.waiting_for_condition)));
   return all;
 }
 

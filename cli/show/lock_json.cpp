@@ -96,7 +96,7 @@ json with_queue(lock_state const& state) {
     queue.add(std::move(entry));
   }
   auto object = to_json(state);
-  object.set("queue", std::move(queue));
+  object.set("queue", std::move(queue)).set("waiting_for_condition", state.waiting_for_condition);
   json leads;
   if (state.leads) leads.set("value", state.leads->value).set("term", state.leads->term);
   object.set("leads", std::move(leads));

@@ -114,8 +114,9 @@ struct lock_state {
   /// Entries in the queue of its wire. On Redisson's wire only fair locks have a queue; for the others, the
   /// number of processes that listen on the channel for the release.
   std::int64_t waiting = 0;
-  std::vector<waiter_info> queue{};   ///< first come, first served; filled by inspect() only
-  std::optional<leadership> leads{};  ///< the holder is a leader; filled by inspect() only
+  std::vector<waiter_info> queue{};        ///< first come, first served; filled by inspect() only
+  std::optional<leadership> leads{};       ///< the holder is a leader; filled by inspect() only
+  std::int64_t waiting_for_condition = 0;  ///< how many wait on its condition; set by inspect() only
 
   /// The wire. `plain` for a name that is free, foreign or not a lock, unless it is looked at as on
   /// Redisson's wire.

@@ -117,6 +117,8 @@ std::string_view own_key(std::string_view name) noexcept {
                                               {":holdfast_leader", "what a leader says of itself"},
                                               {":holdfast_gave_up", "a note beside a lock"},
                                               {":holdfast_doubt", "a note beside a lock"},
+                                              {":holdfast_condition", "who waits on a condition"},
+                                              {":holdfast_condition_until", "who waits on a condition"},
                                               {":holdfast_last_run", "the record of a job's last run"},
                                               {":holdfast_fence", "the mark of a fence"},
                                               {"holdfast_client:", "the record of a client"}});

@@ -1,11 +1,13 @@
 #include <holdfast/inspect.hpp>
 
 #include <array>
+#include <span>
 
 #include "engine/access.hpp"
 #include "inspect/last_run.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
+#include "scripts/condition.hpp"
 #include "scripts/inspect.hpp"
 #include "sync/options_check.hpp"
 
@@ -21,14 +23,18 @@ lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entr
   auto const server = engine::access::core_of(redis);
   server->check_kind(engine::votes::none);
   auto const record = names::last_run(name);
+  auto const condition = names::condition(name);
   call const questions[]{inspection::look_at(name, server->publishing_now(), queue_entries, scope),
-                         scripts::inspect::record{.record = {record}}()};
-  auto const replies = server->requests().ask(questions);
+                         scripts::inspect::record{.record = {record}}(),
+                         scripts::condition::count{.waiting = {condition}}()};
+  auto const with_queue = queue_entries != 0;
+  auto const replies = server->requests().ask(std::span{questions}.first(with_queue ? 3 : 2));
   if (replies[0].is_error()) throw inspection::refused(replies[0], name, *server);
   auto all = inspection::read_states(name, replies[0]);
-  // A user whose rights were given key by key may have none to this one, and looks at locks all the same.
+  // A user whose rights were given key by key may have none to these, and looks at locks all the same.
   all.plain.last_run = all.redisson.last_run = inspection::read_run(replies[1]);
-  auto const named = queue_entries == 0 ? inspection::pipeline_length : std::size_t{longest_queue};
+  if (with_queue && replies[2].is_integer()) all.plain.waiting_for_condition = replies[2].integer;
+  auto const named = with_queue ? std::size_t{longest_queue} : inspection::pipeline_length;
   inspection::directory{*server}.complete(std::array{&all.plain, &all.redisson}, name, named);
   return all;
 }

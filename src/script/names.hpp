@@ -119,6 +119,13 @@ inline std::string seat(std::string_view barrier, std::string_view client_uuid, 
   return beside(barrier, "holdfast_seat").append(":").append(client_uuid).append(":").append(number);
 }
 
+/// Who waits on the condition of a lock: a sorted set, scored by the time since which each does.
+inline std::string condition(std::string_view lock) { return beside(lock, "holdfast_condition"); }
+
+/// Until when each of them counts as alive: a sorted set, with those that were notified and haven't asked
+/// yet.
+inline std::string condition_until(std::string_view lock) { return beside(lock, "holdfast_condition_until"); }
+
 /// The record of the last run of a command under this lock: a hash.
 inline std::string last_run(std::string_view lock) { return beside(lock, "holdfast_last_run"); }
 

@@ -23,11 +23,20 @@ std::size_t count(std::string_view joined) { return split_names(joined).size(); 
 
 std::string_view first(std::string_view joined) { return take_name(joined); }
 
+std::size_t only_one(std::string_view) { return 1; }
+std::vector<std::string_view> only_first(std::string_view joined) { return {first(joined)}; }
+std::string title_of_first(std::string_view joined) { return '"' + std::string{first(joined)} + '"'; }
+
 }  // namespace packed
 }  // namespace
 
 constinit engine::lock_names const several{
     .count = packed::count, .first = packed::first, .all = split_names, .title = packed::title};
+
+constinit engine::lock_names const seats{.count = packed::only_one,
+                                         .first = packed::first,
+                                         .all = packed::only_first,
+                                         .title = packed::title_of_first};
 
 void add_leases(std::span<engine::owned const> leases, std::vector<key>& locks, std::vector<arg>& owners) {
   for (auto const& lease : leases) {

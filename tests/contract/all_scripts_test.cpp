@@ -6,8 +6,10 @@
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/all.hpp"
+#include "scripts/condition.hpp"
 #include "wire/lock_names.hpp"
 #include "wire/plain/barrier.hpp"
+#include "wire/plain/condition.hpp"
 #include "wire/plain/election.hpp"
 #include "wire/plain/latch.hpp"
 #include "wire/plain/multi.hpp"
@@ -402,6 +404,41 @@ void go_through_meetings(raw_redis& raw, std::string const& name, publishing pub
   raw.command({"DEL", name});
 }
 
+/// Runs the scripts of the condition of a lock of this name.
+void go_through_condition(raw_redis& raw, std::string const& name, publishing publish) {
+  namespace plain = holdfast::recipes::plain;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+  };
+  holdfast::engine::release_policy const policy{.credit = 10s, .publish = publish};
+  auto const queue = names::queue(name);
+  auto const waiting = names::condition(name);
+  auto const counting = names::condition_until(name);
+  auto const mark = names::done_prefix(name) + "5";
+  auto const earlier = names::done_prefix(name) + "4";
+  for (auto const owner : {caller, anna, ben}) {
+    raw.command({"SET", name, std::string{owner}, "PX", "30000"});
+    run(plain::begin_to_wait({name, owner}, policy), is(1));
+  }
+  run(plain::condition.acquire(plain::seat_of_waiter(name, 7),
+                               {.owner = caller, .listening = false, .policy = policy}),
+      testing::Field("elements", &raw_reply::elements, testing::SizeIs(6)));
+  run(holdfast::scripts::condition::notify{.lock = {name},
+                                           .queue = {queue},
+                                           .waiting = {waiting},
+                                           .counting = {counting},
+                                           .done = {mark},
+                                           .answered = {{earlier}},
+                                           .most = 1,
+                                           .grant_ms = 2000,
+                                           .publish = word_of(publish),
+                                           .done_ms = day}(),
+      is(1));
+  run(plain::leave({name, caller}, plain::leaving::passes_on, publish), is(1));
+  run(plain::leave({name, ben}, plain::leaving::asks, publish), is(0));
+  raw.command({"DEL", counting});
+}
+
 /// Logs in as a user with access to the KEYS of a lock of this name and to nothing else.
 void become_limited_to(raw_redis& raw, std::string const& name) {
   raw.command({"ACL",
@@ -423,6 +460,8 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + names::counted(name),
                "~" + names::done_prefix(name) + "*",
                "~" + names::arrived(name),
+               "~" + names::condition(name),
+               "~" + names::condition_until(name),
                "~" + names::seat(name, uuid, "1"),
                "~" + names::asked(name, caller),
                "~" + names::fence_mark(name),
@@ -452,6 +491,7 @@ TEST(every_script, touches_no_key_but_its_own) {
     server.raw().command({"DEL", name});
     go_through_numbers(raw, name, publishing::counted);
     go_through_meetings(raw, name, publishing::counted);
+    go_through_condition(raw, name, publishing::counted);
   }
 }
 
@@ -471,6 +511,7 @@ TEST(every_script, keeps_to_one_slot_of_a_cluster) {
       go_through_numbers(raw, name, mode);
       raw.command({"FLUSHALL"});
       go_through_meetings(raw, name, mode);
+      go_through_condition(raw, name, mode);
       raw.command({"FLUSHALL"});
     }
   }

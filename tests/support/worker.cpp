@@ -5,6 +5,7 @@
 #include "subjects.hpp"
 
 #include <holdfast/barrier.hpp>
+#include <holdfast/condition.hpp>
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -264,6 +265,13 @@ void run_command(std::string const& line) {
     words >> name >> parties >> ttl_ms;
     barrier at{*redis, name, parties, {.ttl = milliseconds{ttl_ms}}};
     answer("passed " + std::to_string(at.arrive_and_wait()));
+  } else if (line.rfind("await ", 0) == 0) {
+    condition on{*redis, line.substr(6)};
+    session_lease = lock->acquire();
+    on.wait(session_lease);
+    answer("woken");
+  } else if (line.rfind("notify ", 0) == 0) {
+    answer("notified " + std::to_string(condition{*redis, line.substr(7)}.notify_one()));
   } else if (line == "status") {
     answer(std::string{session_lease.valid() ? "valid " : "invalid "} +
            code_word(session_lease.lost_because()));

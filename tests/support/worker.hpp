@@ -25,10 +25,11 @@ class worker : public line_process {
   /// wait elsewhere, wait in a callback, cycle, clients N, fork, no threads, threads, async, signals, exit,
   /// exit in a callback, quit. Each but the last three replies with one line. `lock` locks a
   /// recursive_mutex in the main thread. `increment` increments a counter in Redis, each time under the lock.
-  /// `arrive NAME PARTIES TTL_MS` arrives at a barrier, and replies "passed" with the generation.
-  /// `wait` starts a thread that waits for the lock (elsewhere: by another client) and writes "entered" when
-  /// it has acquired it. `cycle` starts a thread that acquires and releases the lock without end. `clients`
-  /// each acquire a lock of a different name.
+  /// `arrive NAME PARTIES TTL_MS` arrives at a barrier, and replies "passed" with the generation. `await
+  /// NAME` acquires the lock, and waits on the condition of that name; `notify NAME` notifies one. `wait`
+  /// starts a thread that waits for the lock (elsewhere: by another client) and writes "entered" when it has
+  /// acquired it. `cycle` starts a thread that acquires and releases the lock without end. `clients` each
+  /// acquire a lock of a different name.
   static worker session(std::string const& url, std::string const& subject, std::string const& name,
                         std::chrono::milliseconds ttl);
   /// Acquires, holds and releases in a loop, at least twice, until `time` is over, and writes each lease to

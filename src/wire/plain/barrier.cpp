@@ -61,17 +61,9 @@ call leave(owned arrival, release_policy policy) {
                     .channel = own.channel}();
 }
 
-std::string_view name_of(std::string_view name) { return split_names(name).front(); }
-
 std::vector<std::string> channels(std::string_view name, std::string_view) {
-  return {names::inbox_of_all(name_of(name))};
+  return {names::inbox_of_all(seats.first(name))};
 }
-
-std::size_t count(std::string_view) { return 1; }
-std::vector<std::string_view> all(std::string_view name) { return {name_of(name)}; }
-std::string title(std::string_view name) { return '"' + std::string{name_of(name)} + '"'; }
-
-constinit lock_names const names_of_seats{.count = count, .first = name_of, .all = all, .title = title};
 
 }  // namespace barrier_calls
 }  // namespace
@@ -81,7 +73,7 @@ constinit engine::recipe const barrier{.sharing = sharing::counted,
                                        .counts_waiters = true,
                                        .acquire = barrier_calls::arrive,
                                        .abandon = barrier_calls::leave,
-                                       .several = &barrier_calls::names_of_seats,
+                                       .several = &seats,
                                        .channels = barrier_calls::channels};
 
 call time_up(std::string_view seat, std::string_view uuid, std::int64_t after, engine::publishing mode) {

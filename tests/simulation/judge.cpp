@@ -180,6 +180,7 @@ void judge::check() {
     }
   }
   latches_.check();
+  conditions_.check();
   if (!late_copies_) check_waiting();
 }
 
@@ -220,6 +221,7 @@ bool judge::is_excused(server const& at, std::string const& text) const {
 }
 
 void judge::check_end() {
+  conditions_.check_end();
   for (auto const& [key, entry] : waiting_) {
     if (entry.callers != 0)
       fail(std::to_string(entry.callers) + " callers of \"" + key.queue + "\" were never answered");

@@ -9,6 +9,7 @@
 
 #include "engine/core.hpp"
 #include "simulation/barrier_judge.hpp"
+#include "simulation/condition_judge.hpp"
 #include "simulation/joint_view.hpp"
 #include "simulation/kinds.hpp"
 #include "simulation/latch_judge.hpp"
@@ -24,6 +25,7 @@ class judge {
 
   [[nodiscard]] latch_judge& latches() noexcept { return latches_; }
   [[nodiscard]] barrier_judge& barriers() noexcept { return barriers_; }
+  [[nodiscard]] condition_judge& conditions() noexcept { return conditions_; }
 
   /// A caller begins to wait.
   void on_wait(part const& wanted, int amount);
@@ -107,6 +109,7 @@ class judge {
   servers& servers_;
   latch_judge latches_{world_, servers_, [this](std::string const& text) { fail(text); }};
   barrier_judge barriers_{world_, [this](std::string const& text) { fail(text); }};
+  condition_judge conditions_{world_, [this](std::string const& text) { fail(text); }};
   bool late_copies_ = false;
   std::map<std::string, std::int64_t> newest_tokens_;  ///< by name
   std::set<std::pair<std::string, std::int64_t>> tokens_of_permits_;

@@ -142,6 +142,10 @@ using company = kind::company;
 
 kind const mutex{&plain::exclusive, company::none, text_hold, no_key};
 kind const fair_mutex{&plain::fair, company::none, text_hold, no_key};
+kind const mutex_with_condition{
+    .lock_recipe = &plain::exclusive, .hold_of = text_hold, .is_free = no_key, .has_condition = true};
+kind const fair_with_condition{
+    .lock_recipe = &plain::fair, .hold_of = text_hold, .is_free = no_key, .has_condition = true};
 kind const election{&plain::election, company::none, text_hold, no_key};
 kind const multi_mutex{&plain::multi, company::none, text_hold, no_key};
 kind const redisson_lock{&redisson::lock, company::none, field_hold, no_key};
@@ -205,6 +209,8 @@ std::vector<cast> const& all_casts() {
       {"latch", {{&latch}}},
       {"redisson_latch", {{&redisson_latch}}},
       {"barrier", {{&barrier}}},
+      {"condition", {{&mutex_with_condition}, {&fair_with_condition}, {&mutex_with_condition}}},
+      {"condition_of_readers_and_writers", {{&fair_with_condition}, {&plain_reader}}},
       {"quorum_mutex", {{&quorum_mutex}}, 3},
       {"redisson_quorum_mutex", {{&redisson_quorum_mutex}}, 3},
   };

@@ -42,6 +42,8 @@ struct kind {
   bool weighted = false;
   /// Of a barrier; of other kinds 0.
   int parties = 0;
+  /// Its holders wait on its condition, and notify others.
+  bool has_condition = false;
   /// Of Redisson's wire.
   [[nodiscard]] bool of_redisson() const noexcept { return lock_recipe->channels != nullptr; }
   /// The option lock_options::replicas is of use, unless masters vote. Permits without leases have no

@@ -29,6 +29,7 @@ actor::~actor() {
   if (lease_) host_.core().leases().forget(lease_);
   host_.core().unpin(queue_);
   if (upgrading_) host_.core().unpin(upgrading_);
+  if (seat_) host_.core().unpin(seat_);
 }
 
 void actor::begin() { wait_and_acquire(habits_.first_pause, habits_.first_pause + habits_.longest_pause); }
@@ -133,6 +134,8 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] {
     if (upgrading_ && !world_.once_in(4)) {
       upgrade();
+    } else if (habits_.wanted.lock->has_condition && !world_.once_in(4)) {
+      use_condition();
     } else {
       give_back();
     }
@@ -287,6 +290,7 @@ void actor::bury() {
   if (!host_.dead()) return;
   if (lease_) {
     judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
+    judge_.conditions().on_end(this, condition_judge::end::other);
     host_.core().leases().forget(lease_);
   } else if (std::exchange(holding_, false)) {
     judge_.on_given_back(habits_.wanted.names.front(), amount_);

@@ -88,6 +88,16 @@ class actor {
   void on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure);
   void upgrade();
   void on_upgraded(engine::lease_state_ptr writer, std::shared_ptr<error const> const& failure);
+  // On the condition of its lock.
+  void use_condition();
+  void notify();
+  void lay_down();
+  void wait_for_notification();
+  void on_wait_ended(engine::lease_state_ptr notified, std::shared_ptr<error const> const& failure);
+  void ask_whether_notified();
+  void take_up();
+  void on_taken_up(engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure);
+  void go_without();
   void give_back();
   void give_back_permits();
   void keep();
@@ -100,6 +110,7 @@ class actor {
   engine::lock_queue_ptr queue_;
   engine::lock_queue_ptr upgrading_;  ///< for what its leases may become
   part upgraded_;                     ///< that
+  engine::lock_queue_ptr seat_;       ///< while it waits on the condition
   engine::effective_options_ptr options_;
   engine::lease_state_ptr lease_;
   std::stop_source stop_;

@@ -9,8 +9,6 @@
 #include "engine/access.hpp"
 #include "engine/deadlock/circle.hpp"
 #include "inspect/search.hpp"
-#include "script/names.hpp"
-#include "scripts/deadlock.hpp"
 
 namespace holdfast {
 namespace {
@@ -34,7 +32,7 @@ class reading {
   void look_at_all(std::vector<std::string> const& names) {
     std::vector<call> questions;
     questions.reserve(names.size());
-    for (auto const& name : names) questions.push_back(question(name));
+    for (auto const& name : names) questions.push_back(engine::look_at_holders(name));
     if (names.empty()) return;
     auto const replies = inspection::ask_all(server_, questions, names.front());
     for (std::size_t i = 0; i != names.size(); ++i)
@@ -58,12 +56,6 @@ class reading {
   }
 
  private:
-  static call question(std::string const& name) {
-    auto const readers = names::readers(name);
-    auto const blocked = names::blocked(name);
-    return scripts::deadlock::look{.lock = {name}, .readers = {readers}, .blocked = {blocked}}();
-  }
-
   engine::core& server_;
   std::map<std::string, blocked_holds> known_;
 };

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/record.hpp"
+#include "script/names.hpp"
+#include "scripts/deadlock.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -67,6 +69,12 @@ std::optional<blocked_wait> blocked_wait::from_text(std::string_view text) {
   wait.blocked_by = text[0] == 'r' ? blocked_by::writer : blocked_by::all;
   if (!take_names(text.substr(2), wait.names)) return std::nullopt;
   return wait;
+}
+
+call look_at_holders(std::string_view name) {
+  auto const readers = names::readers(name);
+  auto const blocked = names::blocked(name);
+  return scripts::deadlock::look{.lock = {name}, .readers = {readers}, .blocked = {blocked}}();
 }
 
 blocked_holds read_blocked_holds(std::string_view name, resp::reply const& reply) {
@@ -142,7 +150,9 @@ suspicion::step suspicion::judge(std::vector<blocked_hold> circle, std::string_v
     return step::read_again;
   }
   if (said_.empty()) {
-    for (auto const& hold : circle) said_.push_back(hold.said);
+    std::vector<std::int64_t> said;
+    for (auto const& hold : circle) said.push_back(hold.said);
+    said_ = std::move(said);
     return step::wait;
   }
   auto const& own_wait =

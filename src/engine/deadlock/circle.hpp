@@ -12,6 +12,7 @@
 
 #include "engine/recipe.hpp"
 #include "resp/reply.hpp"
+#include "script/call.hpp"
 
 namespace holdfast::engine {
 
@@ -42,8 +43,9 @@ struct blocked_hold {
   std::int64_t said = 0;    ///< how often that was said
 };
 
-/// The reply to deadlock/look: when it was, and the holders of `name` that wait. Anything that isn't theirs
-/// is left out.
+/// Looks at the holders of a lock.
+[[nodiscard]] call look_at_holders(std::string_view name);
+/// What it replies: when that was, and the holders that wait. Anything that isn't theirs is left out.
 struct blocked_holds {
   std::chrono::microseconds now{};
   std::vector<blocked_hold> all{};

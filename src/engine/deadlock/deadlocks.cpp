@@ -22,12 +22,6 @@ constexpr std::chrono::seconds interval{1};
 /// How long what was said outlives the client.
 constexpr std::chrono::milliseconds life{10'000};
 
-call look_at(std::string_view name) {
-  auto const readers = names::readers(name);
-  auto const blocked = names::blocked(name);
-  return scripts::deadlock::look{.lock = {name}, .readers = {readers}, .blocked = {blocked}}();
-}
-
 bool is_fine(net::response const& response) noexcept {
   return !response.failure && !response.reply.is_error();
 }
@@ -92,7 +86,7 @@ void deadlocks::begin(waiter& caller) noexcept {
     watches_.emplace(&caller, one);
     loop_.arm(one->next, due);
   } catch (std::bad_alloc const&) {
-    return;
+    fail_(caller, client_.no_memory, boot_clock::now());
   }
 }
 
@@ -112,7 +106,7 @@ void deadlocks::pause(watch& one) noexcept {
 
 void deadlocks::go_on(watch_ptr const& one) noexcept {
   try {
-    if (one->said == 0 && one->wait.since.count() == 0) {
+    if (one->wait.since.count() == 0) {
       ask_for_time(one);
     } else {
       say(one);
@@ -125,7 +119,7 @@ void deadlocks::go_on(watch_ptr const& one) noexcept {
 /// Which wait is the youngest goes by the server's clock.
 void deadlocks::ask_for_time(watch_ptr const& one) {
   auto const& name = one->wait.names.front();
-  backend_.run(look_at(name), [this, one](net::response&& response) {
+  backend_.run(look_at_holders(name), [this, one](net::response&& response) {
     if (one->caller == nullptr) return;
     try {
       if (is_fine(response)) {
@@ -175,7 +169,7 @@ void deadlocks::say(watch_ptr const& one) {
   if (!left.empty()) take_back(*one, left);
   one->places = std::move(places);
   if (one->places.empty()) return;  // and it gets none while it waits
-  one->awaited = 1;  // this function
+  one->awaited = 1;                 // this function
   auto fine = true;
   try {
     for_each_slot(one->places, [&](std::vector<key> const& together) {
@@ -226,7 +220,7 @@ void deadlocks::begin_anew(watch& one) {
 void deadlocks::look_further(watch_ptr const& one) {
   for (;;) {
     if (auto name = one->search->next()) {
-      auto const question = look_at(*name);
+      auto const question = look_at_holders(*name);
       backend_.run(question, [this, one, name = std::move(*name)](net::response&& response) {
         on_looked(one, name, response);
       });

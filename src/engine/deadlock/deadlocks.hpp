@@ -51,7 +51,7 @@ class deadlocks {
     outer_ = std::move(names_and_owners);
   }
 
-  /// The caller begins to wait, for a thread. Without memory nobody looks for its circle.
+  /// The caller begins to wait, for a thread. Without memory it fails.
   void begin(waiter& caller) noexcept;
   /// It is finished.
   void end(waiter const& caller) noexcept;

@@ -85,23 +85,6 @@ TEST_F(notifying, ends_all_waits) {
   EXPECT_FALSE(raw_.exists("{orders}:holdfast_condition_until"));
 }
 
-TEST_F(notifying, gives_the_lock_to_one_of_those_that_it_wakes_at_a_time) {
-  std::atomic<int> inside = 0;
-  std::vector<std::future<void>> waits;
-  for (int i = 0; i != 4; ++i) {
-    waits.push_back(std::async(std::launch::async, [&, at_home = i % 2 == 0] {
-      auto held = (at_home ? here_ : there_).acquire();
-      (at_home ? changed_here_ : changed_there_).wait(held);
-      EXPECT_EQ(++inside, 1);
-      std::this_thread::sleep_for(2ms);
-      --inside;
-    }));
-  }
-  ASSERT_TRUE(are_waiting(4));
-  EXPECT_EQ(changed_here_.notify_all(), 4);
-  for (auto& each : waits) each.get();
-}
-
 /// Each passes the ball on under the lock, by a notification that comes as soon as the lock is to be had.
 TEST_F(notifying, is_never_lost_between_giving_the_lock_back_and_waiting) {
   constexpr int rounds = 40;

@@ -5,7 +5,9 @@
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -131,6 +133,35 @@ std::function<acquirer(client&, int)> mutexes(lock_options const& options) {
   return [options](client& redis, int number) -> acquirer {
     auto lock = std::make_shared<mutex>(redis, fmt::format("bench:{}", number), options);
     return [lock](exclusive_lock::acquire_handler done) { lock->async_acquire(std::move(done)); };
+  };
+}
+
+std::function<acquirer(client&, int)> readers(lock_options const& options) {
+  return [options](client& redis, int number) -> acquirer {
+    auto lock = std::make_shared<shared_mutex>(redis, fmt::format("bench:{}", number), options);
+    return [lock](exclusive_lock::acquire_handler done) { lock->async_acquire_shared(std::move(done)); };
+  };
+}
+
+std::function<acquirer(client&, int)> writers(lock_options const& options) {
+  return [options](client& redis, int number) -> acquirer {
+    auto lock = std::make_shared<shared_mutex>(redis, fmt::format("bench:{}", number), options);
+    return [lock](exclusive_lock::acquire_handler done) { lock->async_acquire(std::move(done)); };
+  };
+}
+
+std::function<acquirer(client&, int)> permits(int others, lock_options const& options) {
+  return [others, options](client& redis, int number) -> acquirer {
+    struct semaphore_in_use {
+      semaphore_in_use(client& redis, int number, int others, lock_options const& options)
+          : permits{redis, fmt::format("bench:{}", number), 4, options} {
+        for (int i = 0; i < others; ++i) held.push_back(permits.acquire());
+      }
+      expiring_semaphore permits;
+      std::vector<lease> held{};
+    };
+    auto all = std::make_shared<semaphore_in_use>(redis, number, others, options);
+    return [all](exclusive_lock::acquire_handler done) { all->permits.async_acquire(std::move(done)); };
   };
 }
 

@@ -33,5 +33,10 @@ void run_outstanding_cycles(context const& run, int count, std::function<acquire
 
 /// What `outstanding` needs for mutexes on different names.
 [[nodiscard]] std::function<acquirer(client&, int)> mutexes(lock_options const& options = {});
+/// For the sides of read-write locks on different names.
+[[nodiscard]] std::function<acquirer(client&, int)> readers(lock_options const& options = {});
+[[nodiscard]] std::function<acquirer(client&, int)> writers(lock_options const& options = {});
+/// For semaphores of four permits on different names. `others` of them are out all the time.
+[[nodiscard]] std::function<acquirer(client&, int)> permits(int others, lock_options const& options = {});
 
 }  // namespace holdfast::bench

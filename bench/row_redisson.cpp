@@ -25,7 +25,7 @@ lock_options on_redissons_wire() {
   return options;
 }
 
-std::function<acquirer(client&, int)> readers() {
+std::function<acquirer(client&, int)> readers_of_one_name() {
   return [](client& redis, int) -> acquirer {
     auto lock = std::make_shared<shared_mutex>(redis, "bench:read");
     return [lock](exclusive_lock::acquire_handler done) { lock->async_acquire_shared(std::move(done)); };
@@ -124,7 +124,7 @@ std::vector<line> redisson_readers(context const& run) {
   measure_in_turns(
       run, rate, [&] { return outstanding(run, at_once, mutexes(on_redissons_wire())).per_second; },
       [&] {
-        auto const found = outstanding(run, at_once, readers());
+        auto const found = outstanding(run, at_once, readers_of_one_name());
         requests.ours.push_back(found.requests);
         return found.per_second;
       });

@@ -36,12 +36,18 @@ std::function<double()> bare(context const& run, wire_commands wire) {
   };
 }
 
+using maker_of_acquirers = std::function<acquirer(client&, int)>;
+
+std::function<double()> library(context const& run, maker_of_acquirers const& make,
+                                client_options const& how = {}) {
+  return [&run, make, how] {
+    return server_us(run, [&] { run_outstanding_cycles(run, at_once, make, run.options.cycles, how); });
+  };
+}
+
 std::function<double()> library(context const& run, lock_options const& options,
                                 client_options const& how = {}) {
-  return [&run, options, how] {
-    return server_us(
-        run, [&] { run_outstanding_cycles(run, at_once, mutexes(options), run.options.cycles, how); });
-  };
+  return library(run, mutexes(options), how);
 }
 
 lock_options on(wire format) {
@@ -67,6 +73,26 @@ line of_handoffs(context const& run, std::string what, lock_options const& optio
   return result;
 }
 
+/// Readers, writers and permits, by script, and where the server has the module by that, too.
+void add_other_kinds(context const& run, bool has_module, std::vector<line>& lines) {
+  struct kind {
+    std::string name;
+    maker_of_acquirers make;
+    bool in_module;  ///< all of a cycle is a command of the module
+  };
+  lock_options const plain = on(wire::plain);
+  for (auto const& [name, make, in_module] :
+       {kind{"a reader", readers(plain), true}, kind{"a writer of a shared_mutex", writers(plain), false},
+        kind{"a permit", permits(0, plain), true},
+        kind{"a permit beside two others", permits(2, plain), true}}) {
+    lines.push_back(of_cycles(run, "… " + name + ", by scripts", naive_commands,
+                              library(run, make, {.cas = cas::lua}), 2.5));
+    if (has_module)
+      lines.push_back(of_cycles(run, "… " + name + ", by the module", naive_commands, library(run, make),
+                                in_module ? std::optional{1.2} : std::nullopt));
+  }
+}
+
 }  // namespace
 
 std::vector<line> server_cpu(context const& run) {
@@ -83,6 +109,7 @@ std::vector<line> server_cpu(context const& run) {
     lines.push_back(of_cycles(run, "… by compare-and-set, the module's here (cas::native)", naive_commands,
                               library(run, on(wire::plain), {.cas = cas::native})));
   }
+  add_other_kinds(run, has_module, lines);
   for (auto& each :
        {of_cycles(run, "… all by scripts (cas::lua)", naive_commands,
                   library(run, on(wire::plain), {.cas = cas::lua})),

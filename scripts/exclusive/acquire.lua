@@ -11,6 +11,7 @@ local ttl_ms = ARGV[2]
 local tokens = ARGV[3]
 local mode = ARGV[4]
 local ticket = ARGV[5]
+-- @include take_unqueued
 -- @include micros
 -- @include take_tokens
 -- @include join_queue

@@ -3,8 +3,5 @@
 local lock = KEYS[1]
 local queue = KEYS[2]
 local owner = ARGV[1]
-local holder = redis.pcall('GET', lock)
-if holder ~= owner then return holder and -1 or 0 end
-if redis.call('EXISTS', queue) == 1 then return 2 end
-redis.call('DEL', lock)
-return 1
+-- @include release_unqueued
+return 2

@@ -16,6 +16,7 @@ local ticket = ARGV[5]
 local waited_us = ARGV[6]
 local grant_ms = ARGV[7]
 local publish = ARGV[8]
+-- @include take_unqueued
 -- @include micros
 -- @include take_tokens
 -- @include join_queue

@@ -20,32 +20,36 @@ local ticket = ARGV[6]
 local waited_us = ARGV[7]
 local grant_ms = ARGV[8]
 local publish = ARGV[9]
--- Enough are left, nobody waits, and nobody's time is over: first, and without the functions below, which cost more to make.
-local first = redis.pcall('ZRANGE', lock, 0, 1, 'WITHSCORES')
-local last = redis.call('GET', counter)
-if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
-if last and not first.err and redis.call('EXISTS', queue) == 0 then
-  local marker = first[1]
-  if not marker then
-    local known = redis.call('GET', size) or (tonumber(offered) > 0 and offered)
-    marker = known and 'holdfast_permits:' .. known
-  end
-  local limit = tonumber(marker and string.match(marker, '^holdfast_permits:(%d+)$'))
-  local out = first[2] and -first[2] or 0
-  local time = redis.call('TIME')
-  local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-  if limit and out + amount <= limit and (not first[4] or tonumber(first[4]) > now_ms) then
-    local many = tonumber(amount) > 1
-    local entry = {-out - amount, marker, string.format('%.0f', now_ms + ttl_ms), owner}
+-- Enough are left, and nobody waits: here, before the functions are made, which cost more. Owners whose time is over may stay, since
+-- nobody needs their permits. Each number that is text already stays text: a script's numbers are written with all their digits.
+local there = redis.call('EXISTS', lock, queue, size)
+local first = there > 0 and redis.pcall('ZRANGE', lock, '0', '0', 'WITHSCORES') or {}
+local others = first[1] and there - 1 or there
+local said = others == 1 and redis.call('GET', size)  -- otherwise it is the queue
+local known = first[1] and string.match(first[1], '^holdfast_permits:(%d+)$')
+if not first[1] then known = said or (offered ~= '0' and offered) end
+if known and (others == 0 or said) then
+  local last, time = tonumber(redis.call('GET', counter)), redis.call('TIME')
+  local now_us = time[1] * 1000000 + time[2]
+  local limit, out = tonumber(known), first[2] and -first[2] or 0
+  if limit and last and last < now_us and out + amount <= limit then
+    local ends, many = string.format('%.0f', math.floor(now_us / 1000) + ttl_ms), amount ~= '1'
+    local marker = first[1] or 'holdfast_permits:' .. known
+    local taken = first[1] and -out - amount or '-' .. amount
+    local added
     if many then
-      entry[5], entry[6] = string.format('%.0f', 8000000000000000 + amount), owner .. ':p'
+      added = redis.call('ZADD', lock, taken, marker, ends, owner, string.format('%.0f', 8000000000000000 + amount), owner .. ':p')
+    else
+      added = redis.call('ZADD', lock, taken, marker, ends, owner)
     end
-    local added = redis.call('ZADD', lock, unpack(entry))
-    if not first[1] or redis.call('PTTL', lock) < tonumber(ttl_ms) then redis.call('PEXPIRE', lock, ttl_ms) end
-    if added == (first[1] and 1 or 2) + (many and 1 or 0) then
-      local token = math.max(last + 1, time[1] * 1000000 + time[2])
-      redis.call('SET', counter, string.format('%.0f', token), 'EX', 86400)
-      return {token, 1}
+    if not first[1] then
+      redis.call('PEXPIRE', lock, ttl_ms)
+    elseif redis.call('PTTL', lock) < tonumber(ttl_ms) then
+      redis.call('PEXPIRE', lock, ttl_ms + 1000)  -- so that it needn't be done each time
+    end
+    if added == (many and 2 or 1) + (first[1] and 0 or 1) then
+      redis.call('SET', counter, string.format('%s%06d', time[1], time[2]), 'EX', '86400')
+      return {now_us, 1}
     end
     redis.call('ZADD', lock, -out, marker)  -- it has them already
   end
@@ -55,6 +59,8 @@ end
 -- @include join_queue
 -- @include to_inbox
 -- @include permits
+local last = redis.call('GET', counter)
+if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
 local spoilt = look(offered)
 if spoilt then return spoilt end
 local number = tonumber(amount)

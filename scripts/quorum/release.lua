@@ -10,6 +10,7 @@ local owner = ARGV[1]
 local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
 local publish = ARGV[4]
+-- @include release_unqueued
 -- @include micros
 -- @include no_tokens
 -- @include to_inbox

@@ -18,15 +18,28 @@ local waited_us = ARGV[5]
 local overtakes = ARGV[6]
 local grant_ms = ARGV[7]
 local publish = ARGV[8]
--- Free, nobody waits, and nobody is left from before: first, and without the functions below, which cost more to make.
-if redis.call('EXISTS', lock, queue, readers) == 0 then
-  local last = tonumber(redis.call('GET', counter))
-  if last then
-    local time = redis.call('TIME')
-    redis.call('ZADD', readers, string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000) + ttl_ms), owner)
-    redis.call('SET', lock, 'holdfast_readers', 'PX', ttl_ms)
-    redis.call('PEXPIRE', readers, ttl_ms)
-    return {last, 1}
+-- Nobody waits, and the lock is free and nobody is left from before, or it is the readers' and nobody's time is over: here, before
+-- the functions are made, which cost more.
+local there = redis.call('EXISTS', lock, queue, readers)
+local beside = there == 2 and string.sub(owner, -2) == ':r' and redis.pcall('GET', lock) == 'holdfast_readers'
+  and redis.pcall('ZRANGE', readers, '0', '0', 'WITHSCORES')[2]
+if there == 0 or beside then
+  local last, time = tonumber(redis.call('GET', counter)), redis.call('TIME')
+  local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
+  if last and (not beside or tonumber(beside) > now_ms) then
+    local added = redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner) == 1
+    if not beside then
+      redis.call('SET', lock, 'holdfast_readers', 'PX', ttl_ms)
+      redis.call('PEXPIRE', readers, ttl_ms)
+      return {last, 1}
+    end
+    if added then
+      if redis.call('PTTL', lock) < tonumber(ttl_ms) then
+        redis.call('PEXPIRE', lock, ttl_ms)
+        redis.call('PEXPIRE', readers, ttl_ms)
+      end
+      return {last, 1}
+    end
   end
 end
 -- @include micros

@@ -19,8 +19,19 @@ if holder ~= 'holdfast_readers' then
   return holder and -1 or 0
 end
 if redis.call('ZREM', readers, owner) == 0 then return 0 end
--- The last one, and nobody waits: without the functions below, which cost more to make.
-if redis.call('EXISTS', readers, queue) == 0 then return redis.call('DEL', lock) end
+-- Nobody waits: here, before the functions are made, which cost more. The lock of others that read ends with the last of them.
+local there = redis.call('EXISTS', readers, queue)
+if there == 0 then return redis.call('DEL', lock) end
+local longest = there == 1 and redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')[2]
+if longest then
+  local time = redis.call('TIME')
+  local left_ms = longest - time[1] * 1000 - math.floor(time[2] / 1000)
+  if left_ms > 0 then
+    redis.call('PEXPIRE', lock, left_ms)
+    redis.call('PEXPIRE', readers, left_ms)
+    return 1
+  end
+end
 -- @include micros
 -- @include take_tokens
 -- @include to_inbox

@@ -231,6 +231,12 @@ TEST_F(permits, are_as_many_as_was_said_whatever_is_offered) {
   EXPECT_EQ(size(), 1);
 }
 
+TEST_F(permits, are_none_where_their_number_is_no_number) {
+  raw_.command({"SET", keys_.size, "some"});
+  EXPECT_THAT(run(acquire(try_request(caller), 1, 5)), is_short(-2, -1, "", -1, 0));
+  EXPECT_FALSE(raw_.exists(std::string{lock_name}));
+}
+
 TEST_F(permits, wait_behind_those_that_came_earlier_even_where_fewer_would_do) {
   given_out(3, {{rival, 2}});
   subscription inboxes{server_, {ben}};

@@ -69,6 +69,10 @@ dataset::ranking dataset::ranked(std::string const& key) {
 }
 
 resp::reply dataset::zadd(arguments args) {
+  if (args[1] == "INCR") {
+    std::vector<std::string> const words{args[0], args[2], args[3]};
+    return zincrby(words);
+  }
   auto& members = get_or_make<sorted_set>(args[0]);
   auto const only_new = args[1] == "NX";
   auto const only_known = args[1] == "XX";

@@ -60,6 +60,7 @@ void load_requests_and_replies(loader& get) {
 
 void load_keys(loader& get) {
   get("RedisModule_OpenKey", redis.open_key);
+  get.optional("RedisModule_KeyExists", redis.key_exists);
   get("RedisModule_CloseKey", redis.close_key);
   get("RedisModule_KeyType", redis.type_of);
   get("RedisModule_ValueLength", redis.value_length);

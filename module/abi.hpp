@@ -158,6 +158,7 @@ struct functions {
   char const* (*string_text)(string const*, std::size_t* size);
 
   key* (*open_key)(context*, string* name, int mode);
+  int (*key_exists)(context*, string* name);  ///< null before Redis 7
   void (*close_key)(key*);
   int (*type_of)(key*);
   std::size_t (*value_length)(key*);

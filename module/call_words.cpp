@@ -5,8 +5,12 @@ namespace {
 
 /// An object of ours keeps where a key's value is, so no two may have the same.
 bool are_different(std::span<abi::string* const> const keys) {
-  auto const same = [](abi::string const* a, abi::string const* b) { return text_of(a) == text_of(b); };
-  return !same(keys[0], keys[1]) && !same(keys[0], keys[2]) && !same(keys[1], keys[2]);
+  for (std::size_t i = 1; i < keys.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (text_of(keys[i]) == text_of(keys[j])) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -25,7 +29,8 @@ word_fault split(call_shape const& shape, std::span<abi::string* const> const wo
     return word_fault::key_number;
   parts.keys = words.subspan(shape.before_keys(), key_count);
   parts.arguments = words.subspan(shape.before_keys() + key_count);
-  if (shape.keys == key_shape::lock_with_side && !are_different(parts.keys)) return word_fault::same_keys;
+  auto const has_side_keys = shape.keys == key_shape::lock_with_side || shape.keys == key_shape::lock_with_more;
+  if (has_side_keys && !are_different(parts.keys)) return word_fault::same_keys;
   if (parts.arguments.size() < shape.arguments) return word_fault::arity;
   auto const others = parts.arguments.size() - shape.arguments;
   if (shape.one_owner_a_lock)
@@ -36,7 +41,7 @@ word_fault split(call_shape const& shape, std::span<abi::string* const> const wo
 char const* explanation(call_shape const& shape, word_fault const fault) {
   switch (fault) {
     case word_fault::same_keys:
-      return "ERR lock, counter and queue must be different keys";
+      return "ERR all keys must be different";
     case word_fault::owner_number:
       return "ERR there must be one owner for each lock";
     default:
@@ -45,10 +50,14 @@ char const* explanation(call_shape const& shape, word_fault const fault) {
   switch (shape.keys) {
     case key_shape::lock_with_side:
       return "ERR the number of keys must be 3: lock, counter and queue";
+    case key_shape::lock_with_more:
+      return "ERR the number of keys must be 4: lock, counter, queue, and readers or number of permits";
     case key_shape::many:
       return "ERR the number of keys must be that of the locks";
     case key_shape::many_with_queues:
       return "ERR the number of keys must be twice that of the locks: each with its queue";
+    case key_shape::many_with_readers:
+      return "ERR the number of keys must be twice that of the locks: all locks, then the readers of each";
     default:
       return "ERR the number of keys must be 1: the lock";
   }

@@ -35,10 +35,12 @@ struct call_shape {
   auto const names = static_cast<std::size_t>(std::ranges::count(row.arguments, ' ') + 1);
   auto const optional = static_cast<std::size_t>(std::ranges::count(row.arguments, '?'));
   auto const repeats = row.arguments.ends_with("...");
-  auto const many = row.keys == key_shape::many || row.keys == key_shape::many_with_queues;
-  auto const keys = row.keys == key_shape::lock_with_side     ? 3U
-                    : row.keys == key_shape::many_with_queues ? 2U
-                                                              : 1U;
+  auto const two = row.keys == key_shape::many_with_queues || row.keys == key_shape::many_with_readers;
+  auto const many = row.keys == key_shape::many || two;
+  auto const keys = row.keys == key_shape::lock_with_more   ? 4U
+                    : row.keys == key_shape::lock_with_side ? 3U
+                    : two                                   ? 2U
+                                                            : 1U;
   return {.keys = row.keys,
           .keys_of_a_lock = keys,
           .arguments = names - optional - (repeats ? 1 : 0),

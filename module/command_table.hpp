@@ -10,12 +10,14 @@ namespace holdfast::server {
 
 /// How many keys a command takes, and how many arguments for these.
 enum class key_shape {
-  one,              ///< without a number before it: CAS, CAD
-  name,             ///< the same, of a lock whose counter and queue have their usual names
-  lock,             ///< one, with its number before it
-  lock_with_side,   ///< the lock, its token counter, its queue
-  many,             ///< locks, each with an owner at the end
-  many_with_queues  ///< the same, each lock followed by its queue
+  one,               ///< without a number before it: CAS, CAD
+  name,              ///< the same, of a lock whose counter and queue have their usual names
+  lock,              ///< one, with its number before it
+  lock_with_side,    ///< the lock, its token counter, its queue
+  lock_with_more,    ///< the same, and the set of its readers, or the number of its permits
+  many,              ///< locks, each with an owner at the end
+  many_with_queues,  ///< the same, each lock followed by its queue
+  many_with_readers  ///< the same, the sets of readers behind all locks
 };
 
 struct command_row {
@@ -67,6 +69,35 @@ inline constexpr std::array commands{
                 "O(log N) with N callers that wait",
                 "Gives a fair lock back while another caller of the same process waits for it",
                 "owner grant_ms publish next ttl_ms tokens waited_us"},
+    command_row{"holdfast.take_shared", shared::acquire, key_shape::name, "write deny-oom fast", false,
+                "O(log N) with N readers", "As HOLDFAST.SHARED.ACQUIRE, in fewer words",
+                "owner ttl_ms mode? ticket? waited_us? overtakes? grant_ms? publish?"},
+    command_row{"holdfast.give_shared", shared::release, key_shape::name, "write fast", false,
+                "O(log N) with N readers", "As HOLDFAST.SHARED.RELEASE, in fewer words",
+                "owner starvation_us? grant_ms? publish?"},
+    command_row{"holdfast.shared.acquire", shared::acquire, key_shape::lock_with_more,
+                "write deny-oom fast getkeys-api", false, "O(log N) with N readers",
+                "Lets a reader in where nobody waits", "owner ttl_ms mode ticket waited_us overtakes grant_ms publish"},
+    command_row{"holdfast.shared.release", shared::release, key_shape::lock_with_more,
+                "write fast getkeys-api", false, "O(log N) with N readers",
+                "Lets a reader out where nobody waits", "owner starvation_us grant_ms publish"},
+    command_row{"holdfast.shared.renew", shared::renew, key_shape::many_with_readers, "write getkeys-api", false,
+                "O(N) with N locks", "Gives readers that still are in a full ttl", "ttl_ms owner..."},
+    command_row{"holdfast.take_permits", permits::acquire, key_shape::name, "write deny-oom fast", false,
+                "O(log N) with N owners", "As HOLDFAST.PERMITS.ACQUIRE, in fewer words",
+                "owner amount ttl_ms offered mode? ticket? waited_us? grant_ms? publish?"},
+    command_row{"holdfast.give_permits", permits::release, key_shape::name, "write fast", false,
+                "O(log N) with N owners", "As HOLDFAST.PERMITS.RELEASE, in fewer words",
+                "owner grant_ms? publish?"},
+    command_row{"holdfast.permits.acquire", permits::acquire, key_shape::lock_with_more,
+                "write deny-oom fast getkeys-api", false, "O(log N) with N owners",
+                "Takes permits where so many are left and nobody waits",
+                "owner amount ttl_ms offered mode ticket waited_us grant_ms publish"},
+    command_row{"holdfast.permits.release", permits::release, key_shape::lock_with_more,
+                "write fast getkeys-api", false, "O(log N) with N owners",
+                "Gives permits back where nobody waits", "owner grant_ms publish"},
+    command_row{"holdfast.permits.renew", permits::renew, key_shape::many, "write getkeys-api", false,
+                "O(N) with N owners", "Gives owners that still have permits a full ttl", "ttl_ms owner..."},
     command_row{"holdfast.redisson_lock.acquire", redisson_lock::acquire, key_shape::lock,
                 "write fast getkeys-api", false, "O(1)", "Takes an RLock of Redisson",
                 "owner ttl_ms handoffs"},

@@ -20,6 +20,19 @@ void acquire(request& call);
 void pass(request& call);
 }  // namespace fair
 
+// Where nobody waits. All else they leave to the script: see request::leave_to_the_script.
+namespace shared {
+void acquire(request& call);
+void release(request& call);
+void renew(request& call);
+}  // namespace shared
+
+namespace permits {
+void acquire(request& call);
+void release(request& call);
+void renew(request& call);
+}  // namespace permits
+
 namespace redisson_lock {
 void acquire(request& call);
 void release(request& call);

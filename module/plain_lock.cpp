@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,16 +11,12 @@
 namespace holdfast::server {
 namespace {
 
-constexpr std::int64_t day = 86'400'000;
 constexpr std::int64_t minute = 60'000;
 constexpr std::int64_t tokens_of_a_grant = 65;  // for a series of handoffs
 
-constexpr std::string_view held_by_readers{"holdfast_readers"};
 constexpr std::string_view reader_suffix{":r"};
-constexpr std::string_view upgrade_suffix{":u"};
 constexpr std::string_view upgrading_suffix{":w"};
 
-bool is_upgrade(std::string_view owner) { return owner.ends_with(upgrade_suffix); }
 bool is_reader(std::string_view owner) { return owner.ends_with(reader_suffix) || is_upgrade(owner); }
 
 std::string_view number_of(std::string_view owner) {
@@ -42,20 +37,12 @@ stored_key& plain_lock::queue() {
   return *queue_;
 }
 
-plain_lock::soundness plain_lock::look_at_counter() {
-  if (!counter_) counter_.emplace(call_.context(), call_.counter());
-  if (counter_->is_absent()) return soundness::sound;
-  auto const text = counter_->text();
-  if (!text) return soundness::other_type;
-  last_ = parse_number(*text);
-  return last_ ? soundness::sound : soundness::no_number;
-}
-
 bool plain_lock::has_sound_side_keys() {
-  auto const counter = look_at_counter();
-  if (counter == soundness::other_type || !queue().is_absent_or(abi::zset_key)) {
+  using state = token_counter::state;
+  auto const counter = counter_.look();
+  if (counter == state::other_type || !queue().is_absent_or(abi::zset_key)) {
     call_.refuse(abi::wrong_type);
-  } else if (counter == soundness::no_number) {
+  } else if (counter == state::no_number) {
     call_.refuse("WRONGTYPE the token counter is no number");
   }
   return !call_.refused();
@@ -67,25 +54,14 @@ bool plain_lock::set_holder(abi::string* const owner, std::int64_t const ttl_ms)
   return false;
 }
 
-std::optional<token_block> plain_lock::take_tokens(std::int64_t const wanted) {
-  auto const block = next_tokens(last_, wanted, call_.now_us());
-  std::array<char, 24> digits{};
-  auto const end = std::to_chars(digits.data(), digits.data() + digits.size(), block.last()).ptr;
-  auto const size = static_cast<std::size_t>(end - digits.data());
-  owned_string const text{call_.context(), std::string_view{digits.data(), size}};
-  if (!counter_->set(text.get(), call_.after(day))) return std::nullopt;
-  last_ = block.last();
-  return block;
-}
-
 void plain_lock::reply_tokens(std::int64_t const wanted) {
-  auto const block = take_tokens(wanted);
+  auto const block = counter_.take(wanted);
   if (!block) return call_.refuse("ERR this server can't write the token counter");
   call_.reply_list(std::array<long long, 2>{block->first, block->count});
 }
 
 void plain_lock::reply_passed(std::int64_t const wanted) {
-  auto const block = take_tokens(wanted);
+  auto const block = counter_.take(wanted);
   if (!block) return call_.refuse("ERR this server can't write the token counter");
   call_.reply_list(std::array<long long, 3>{1, block->first, block->count});
 }
@@ -117,7 +93,7 @@ std::optional<long long> plain_lock::wake(queue_entry const& waiter, publishing 
 /// Owns the lock before it is told. When nobody hears it, it doesn't any more.
 std::optional<long long> plain_lock::grant(queue_entry const& waiter, grant_policy const& policy) {
   auto const owner = waiter.member.text();
-  auto const tokens = take_tokens(tokens_of_a_grant);
+  auto const tokens = counter_.take(tokens_of_a_grant);
   if (!tokens || !lock_.set(waiter.member.get(), call_.after(policy.grant_ms))) return std::nullopt;
   auto const heard =
       tell_waiter(call_.context(), policy.how, owner, queue().name(), grant_message(owner, *tokens));
@@ -168,12 +144,11 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
       break;
     }
     if (!tokens) {
-      if (look_at_counter() != soundness::sound) return wake_outcome::spoilt;
-      tokens = take_tokens(1);
+      if (counter_.look() != token_counter::state::sound) return wake_outcome::spoilt;
+      tokens = counter_.take(1);
       if (!tokens) return wake_outcome::spoilt;
-      owned_string const word{call_.context(), held_by_readers};
       if (!shared) readers.remove();
-      if (!shared && !lock_.set(word.get(), ends_at)) return wake_outcome::spoilt;
+      if (!shared && !lock_.set(word_of_readers(), ends_at)) return wake_outcome::spoilt;
     }
     queue().remove_member(waiter->member.get());
     readers.add(waiter->member.get(), static_cast<double>(ends_at.when()));
@@ -216,8 +191,7 @@ bool plain_lock::back_to_upgrade(abi::string* const owner, grant_policy const& p
     auto const last = readers.last();
     if (!last || last->score - static_cast<double>(call_.now_us()) / 1000 < 1) return false;
     expiry const end{static_cast<unix_ms>(last->score)};
-    owned_string const word{call_.context(), held_by_readers};
-    if (!lock_.set(word.get(), end)) return false;
+    if (!lock_.set(word_of_readers(), end)) return false;
     readers.expire_at(end);
   }
   static_cast<void>(let_readers_in(policy));
@@ -237,7 +211,7 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
     auto const waited_us = static_cast<double>(call_.now_us()) - waiter->score;
     auto const starved =
         policy.starvation_us <= 0 || waited_us >= static_cast<double>(policy.starvation_us);
-    if (starved && look_at_counter() != soundness::sound) return wake_outcome::spoilt;
+    if (starved && counter_.look() != token_counter::state::sound) return wake_outcome::spoilt;
     auto const heard = starved ? grant(*waiter, policy) : wake(*waiter, policy.how);
     if (!heard) {
       queue().add(waiter->member.get(), waiter->score);

@@ -4,6 +4,7 @@
 
 #include "calls.hpp"
 #include "request.hpp"
+#include "token_counter.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,9 @@
 #include <string_view>
 
 namespace holdfast::server {
+
+inline constexpr std::string_view upgrade_suffix{":u"};
+[[nodiscard]] inline bool is_upgrade(std::string_view owner) { return owner.ends_with(upgrade_suffix); }
 
 enum class wake_outcome {
   nobody,   ///< waits, or can be reached
@@ -68,12 +72,9 @@ class plain_lock {
   [[nodiscard]] request::busy state(std::int64_t last_token, long long ahead = -1, std::int64_t ticket = 0);
   /// How many wait before this one.
   [[nodiscard]] long long ahead_of(abi::string* owner);
-  [[nodiscard]] std::int64_t last_token() const { return last_.value_or(0); }
+  [[nodiscard]] std::int64_t last_token() const { return counter_.last().value_or(0); }
 
  private:
-  enum class soundness { sound, other_type, no_number };
-  [[nodiscard]] soundness look_at_counter();
-  [[nodiscard]] std::optional<token_block> take_tokens(std::int64_t wanted);
   [[nodiscard]] std::optional<long long> wake(queue_entry const& waiter, publishing how);
   [[nodiscard]] std::optional<long long> grant(queue_entry const& waiter, grant_policy const& policy);
 
@@ -82,10 +83,8 @@ class plain_lock {
 
   request& call_;
   stored_key lock_;
-  // Opened when they are needed, since a release without waiters needs no counter.
-  std::optional<stored_key> counter_{};
-  std::optional<stored_key> queue_{};
-  std::optional<std::int64_t> last_{};
+  token_counter counter_{call_};
+  std::optional<stored_key> queue_{};  ///< opened when it is needed
   std::optional<queue_entry> reader_{};  ///< whom state() has named
 };
 

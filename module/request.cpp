@@ -25,7 +25,12 @@ bool request::is_out_of_memory() const {
 abi::string* request::side_key(std::size_t const index, std::string_view const suffix) {
   if (keys_.size() > 1) return keys_[index + 1];
   auto& made = side_keys_[index];
-  if (!made) made.emplace(context_, std::string_view{key_beside(text_of(keys_[0]), suffix)});
+  if (made) return made->get();
+  static std::string key;  // commands run one after the other
+  constexpr std::size_t usual_size = 256;
+  set_key_beside(key, text_of(keys_[0]), suffix);
+  made.emplace(context_, std::string_view{key});
+  if (key.capacity() > usual_size) std::string{}.swap(key);
   return made->get();
 }
 

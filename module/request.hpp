@@ -24,9 +24,12 @@ class request {
 
   [[nodiscard]] abi::context* context() const { return context_; }
   [[nodiscard]] std::span<abi::string* const> keys() const { return keys_; }
-  /// The counter and the queue of a lock: those that were given, or those of its name.
+  /// The keys beside a lock: those that were given, or those of its name.
   [[nodiscard]] abi::string* counter() { return side_key(0, "holdfast_token"); }
   [[nodiscard]] abi::string* queue() { return side_key(1, "holdfast_queue"); }
+  [[nodiscard]] abi::string* readers() { return side_key(2, "holdfast_readers"); }
+  [[nodiscard]] abi::string* permit_queue() { return side_key(1, "holdfast_permit_queue"); }
+  [[nodiscard]] abi::string* number_of_permits() { return side_key(2, "holdfast_permits"); }
   /// The server's clock when the command began, in microseconds since the epoch; it stands still meanwhile.
   [[nodiscard]] std::int64_t now_us();
   [[nodiscard]] unix_ms now_ms() { return now_us() / 1000; }
@@ -50,6 +53,8 @@ class request {
   [[nodiscard]] std::span<abi::string* const> rest();
 
   void refuse(char const* error);
+  /// For what only the script does: whoever calls sends it as that. Nothing has been changed.
+  void leave_to_the_script() { refuse("BYSCRIPT this needs the script"); }
   /// `beginning`, and what type the key is of.
   void refuse_type(std::string_view beginning, abi::string* key, std::string_view end = {});
   [[nodiscard]] bool refused() const { return refused_; }
@@ -76,7 +81,7 @@ class request {
   abi::context* context_;
   std::span<abi::string* const> keys_;
   std::span<abi::string* const> arguments_;
-  std::array<std::optional<owned_string>, 2> side_keys_{};  ///< that were made of the name
+  std::array<std::optional<owned_string>, 3> side_keys_{};  ///< that were made of the name
   std::size_t next_ = 0;
   std::int64_t now_us_ = 0;
   bool refused_ = false;

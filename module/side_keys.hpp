@@ -6,14 +6,13 @@
 
 namespace holdfast::server {
 
-[[nodiscard]] inline std::string key_beside(std::string_view name, std::string_view suffix) {
+/// Into a text whose memory may serve for many.
+inline void set_key_beside(std::string& key, std::string_view name, std::string_view suffix) {
   constexpr auto none = std::string_view::npos;
   auto const becomes_the_tag = name.find('{') == none && name.find('}') == none;  // each is one memchr
-  std::string key;
-  key.reserve(name.size() + suffix.size() + 3);
+  key.clear();
   if (becomes_the_tag) key += '{';
   key.append(name).append(becomes_the_tag ? "}:" : "::").append(suffix);
-  return key;
 }
 
 }  // namespace holdfast::server

@@ -20,13 +20,19 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// A score as ZADD takes it, exactly.
 std::string written(double score) {
   char text[512];  // more than the longest double without an exponent
+  constexpr double longest = 1e18;
   auto const whole = std::isfinite(score) && std::floor(score) == score;
+  if (whole && std::abs(score) < longest) {
+    auto const* const end = std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(score)).ptr;
+    return std::string{static_cast<char const*>(text), end};
+  }
   auto const size = std::snprintf(text, sizeof text, whole ? "%.0f" : "%.17g", score);
   return {text, static_cast<std::size_t>(size)};
 }
 
 /// The words of replicated commands that are made once.
 constinit abi::string* word_pxat = nullptr;
+constinit abi::string* readers_word = nullptr;
 
 struct text_of_time {
   unix_ms when;
@@ -59,11 +65,22 @@ abi::string* text_for(unix_ms const when) {
 
 }  // namespace
 
-void make_shared_words() { word_pxat = redis.create_string(nullptr, "PXAT", 4); }
+void make_shared_words() {
+  word_pxat = redis.create_string(nullptr, "PXAT", 4);
+  readers_word = redis.create_string(nullptr, held_by_readers.data(), held_by_readers.size());
+}
 
 void free_shared_words() {
   redis.free_string(nullptr, std::exchange(word_pxat, nullptr));
+  redis.free_string(nullptr, std::exchange(readers_word, nullptr));
   for (auto& kept : last_times) forget(kept);
+}
+
+abi::string* word_of_readers() { return readers_word; }
+
+bool exists(abi::context* const context, abi::string* const name) {
+  if (redis.key_exists != nullptr) return redis.key_exists(context, name) != 0;
+  return !stored_key{context, name}.is_absent();
 }
 
 expiry::expiry(unix_ms const when) : when_{when}, text_{nullptr, text_for(when)} {}
@@ -93,6 +110,14 @@ void stored_key::remove() {
   redis.delete_key(key_);
   redis.replicate(context_, "DEL", "s", name_);
   changed(abi::notify_generic, "del");
+}
+
+void stored_key::remove_with(stored_key& other) {
+  redis.delete_key(key_);
+  redis.delete_key(other.key_);
+  redis.replicate(context_, "DEL", "ss", name_, other.name_);
+  changed(abi::notify_generic, "del");
+  other.changed(abi::notify_generic, "del");
 }
 
 std::optional<std::string_view> stored_key::text() const {
@@ -162,6 +187,25 @@ std::optional<queue_entry> stored_key::last() const {
 void stored_key::add(abi::string* const member, double const score) {
   if (redis.zset_add(key_, score, member, nullptr) != abi::ok) return;
   redis.replicate(context_, "ZADD", "scs", name_, written(score).c_str(), member);
+  changed(abi::notify_zset, "zadd");
+}
+
+void stored_key::add(abi::string* const member, expiry const& until) {
+  redis.zset_add(key_, static_cast<double>(until.when()), member, nullptr);
+  redis.replicate(context_, "ZADD", "sss", name_, until.text(), member);
+  changed(abi::notify_zset, "zadd");
+}
+
+void stored_key::add(std::span<scored const> const members) {
+  for (auto const& each : members) redis.zset_add(key_, each.score, each.member, nullptr);
+  auto const& first = members[0];
+  auto const& second = members[1];
+  if (members.size() == 2) {
+    redis.replicate(context_, "ZADD", "sssss", name_, first.text, first.member, second.text, second.member);
+  } else {
+    redis.replicate(context_, "ZADD", "sssssss", name_, first.text, first.member, second.text, second.member,
+                    members[2].text, members[2].member);
+  }
   changed(abi::notify_zset, "zadd");
 }
 

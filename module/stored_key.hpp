@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -56,10 +57,17 @@ class expiry {
   owned_string text_;
 };
 
+/// Cheaper than to open it.
+[[nodiscard]] bool exists(abi::context*, abi::string* name);
+
 struct queue_entry {
   owned_string member;
   double score;
 };
+
+/// The word that a lock's key is while readers have it.
+inline constexpr std::string_view held_by_readers{"holdfast_readers"};
+[[nodiscard]] abi::string* word_of_readers();
 
 /// What this file keeps while the module is loaded.
 void make_shared_words();
@@ -91,6 +99,8 @@ class stored_key {
   /// As expire_at, but never sooner than it expires now.
   void expire_not_before(expiry const& when);
   void remove();
+  /// Both, as one command.
+  void remove_with(stored_key& other);
 
   // A string.
   /// Valid until the key changes. Nothing if it is absent or something else.
@@ -99,11 +109,21 @@ class stored_key {
   [[nodiscard]] bool set(abi::string* text, expiry const& when);
   [[nodiscard]] bool set_without_expiry(abi::string* text);
 
-  // A sorted set of waiters, or of readers. It may be absent; it is of no other type.
+  // A sorted set of waiters, of readers, or of permits. It may be absent; it is of no other type.
   [[nodiscard]] std::optional<double> score_of(abi::string* member) const;
   [[nodiscard]] std::optional<queue_entry> first() const;
   [[nodiscard]] std::optional<queue_entry> last() const;
+  [[nodiscard]] std::size_t member_count() const { return abi::redis.value_length(key_); }
   void add(abi::string* member, double score);
+  /// Its score is that time.
+  void add(abi::string* member, expiry const& until);
+  struct scored {
+    abi::string* member;
+    double score;
+    abi::string* text;  ///< the score
+  };
+  /// Two or three, as one command.
+  void add(std::span<scored const> members);
   void remove_member(abi::string* member);
 
   // A hash.

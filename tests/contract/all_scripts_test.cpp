@@ -47,7 +47,7 @@ constexpr std::string_view uuid = caller.substr(0, 36);
 /// gets a grant, and a fenced key of this name.
 void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
   };
   auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const no_error = testing::Field("what", &raw_reply::type, testing::Ne(raw_reply::kind::error));
@@ -201,7 +201,7 @@ void go_through_redisson(raw_redis& raw, std::string const& name, publishing pub
     return holdfast::engine::acquire_request{.owner = owner, .ttl = 30s, .join = true, .policy = policy};
   };
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
   };
   auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const is_granted =
@@ -235,7 +235,7 @@ void go_through_redisson(raw_redis& raw, std::string const& name, publishing pub
 /// high.
 void go_through_shared(raw_redis& raw, std::string const& name) {
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
   };
   auto const is_busy = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   using namespace holdfast::contract::rw;
@@ -264,7 +264,7 @@ void go_through_numbers(raw_redis& raw, std::string const& name, publishing publ
   namespace format = holdfast::recipes::redisson;
   namespace keys = names::redisson;
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
   };
   auto const channel = keys::semaphore_channel(name);
   auto const permits_key = keys::permits(name);
@@ -347,7 +347,7 @@ void go_through_meetings(raw_redis& raw, std::string const& name, publishing pub
   namespace plain = holdfast::recipes::plain;
   namespace gate = holdfast::scripts::latch;
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(raw.command(eval(script_call)), wanted) << script_call.source->name << " of " << name;
+    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
   };
   auto const is_waiting = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const counted = names::counted(name);

@@ -141,6 +141,8 @@ class publishing_scope {
 
 /// The EVAL command of a call; or that of the module, where the server has one for the script.
 words eval(call const& script_call);
+/// Sends it, and once more as a script if the module leaves that to the script.
+raw_reply ask(raw_redis& server, call const& script_call);
 
 /// A subscription to inboxes, or to all channels. take() returns the messages published before the call, in
 /// order.

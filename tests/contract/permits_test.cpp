@@ -78,7 +78,7 @@ class permits : public testing::Test {
                        .publish = "PUBLISH"}();
   }
 
-  raw_reply run(call const& script) { return raw_.command(eval(script)); }
+  raw_reply run(call const& script) { return ask(raw_, script); }
 
   [[nodiscard]] std::int64_t now_ms() {
     auto const time = raw_.command({"TIME"}).elements;

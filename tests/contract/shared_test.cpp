@@ -480,17 +480,17 @@ TEST(shared_scripts_at_maxmemory, go_on_for_those_who_read) {
   };
   prepare(raw, {.lock = readers, .readers = {{caller_reads}, {anna_reads}}});
   no_memory("1");
-  EXPECT_THAT(raw.command(eval(read(try_request(ben)))), is_error("OOM"));
-  EXPECT_THAT(raw.command(eval(go_on_reading({{lock_name, caller}, {lock_name, anna}}))), is_list({}));
+  EXPECT_THAT(ask(raw, read(try_request(ben))), is_error("OOM"));
+  EXPECT_THAT(ask(raw, go_on_reading({{lock_name, caller}, {lock_name, anna}})), is_list({}));
   EXPECT_GT(raw.pttl(std::string{lock_name}), 20'000);
-  EXPECT_THAT(raw.command(eval(read_on(caller))), is(1)) << "sent again";
-  EXPECT_THAT(raw.command(eval(stop_reading(caller))), is(1));
-  EXPECT_THAT(raw.command(eval(stop_reading(anna))), is(1));
+  EXPECT_THAT(ask(raw, read_on(caller)), is(1)) << "sent again";
+  EXPECT_THAT(ask(raw, stop_reading(caller)), is(1));
+  EXPECT_THAT(ask(raw, stop_reading(anna)), is(1));
   EXPECT_FALSE(raw.exists(std::string{lock_name}));
   no_memory("0");
   raw.command({"SET", std::string{lock_name}, std::string{caller}, "PX", "20000"});
   no_memory("1");
-  EXPECT_THAT(raw.command(eval(read_on(caller))), is(1));
+  EXPECT_THAT(ask(raw, read_on(caller)), is(1));
   no_memory("0");
 }
 

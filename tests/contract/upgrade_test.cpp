@@ -549,16 +549,16 @@ TEST(upgrade_scripts_at_maxmemory, let_go_of_a_try) {
   };
   prepare(raw, {.lock = readers, .queue = {{sibling_waits}}, .readers = {{caller_has_it}, {anna_reads}}});
   no_memory("1");
-  EXPECT_THAT(raw.command(eval(stay(sibling))), is(0));
+  EXPECT_THAT(ask(raw, stay(sibling)), is(0));
   EXPECT_FALSE(raw.exists(names::queue(lock_name))) << "readers wait behind it";
   no_memory("0");
-  EXPECT_THAT(raw.command(eval(stop_reading(anna))), is(1));
-  EXPECT_THAT(raw.command(eval(write_instead(try_request("11111111-1111-4111-8111-111111111111:9")))),
+  EXPECT_THAT(ask(raw, stop_reading(anna)), is(1));
+  EXPECT_THAT(ask(raw, write_instead(try_request("11111111-1111-4111-8111-111111111111:9"))),
               is_list({last_token + 1, 1}));
   no_memory("1");
-  EXPECT_THAT(raw.command(eval(stay("11111111-1111-4111-8111-111111111111:9"))), is(1));
+  EXPECT_THAT(ask(raw, stay("11111111-1111-4111-8111-111111111111:9")), is(1));
   EXPECT_EQ(raw.command({"GET", std::string{lock_name}}).text, readers);
-  EXPECT_THAT(raw.command(eval(give_it_back(caller))), is(1));
+  EXPECT_THAT(ask(raw, give_it_back(caller)), is(1));
   EXPECT_FALSE(raw.exists(std::string{lock_name}));
   no_memory("0");
 }

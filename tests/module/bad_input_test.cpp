@@ -28,6 +28,16 @@ words const command_names{"TAKE",
                           "EXCLUSIVE.RELEASE_UNWANTED",
                           "FAIR.ACQUIRE",
                           "FAIR.PASS",
+                          "TAKE_SHARED",
+                          "GIVE_SHARED",
+                          "SHARED.ACQUIRE",
+                          "SHARED.RELEASE",
+                          "SHARED.RENEW",
+                          "TAKE_PERMITS",
+                          "GIVE_PERMITS",
+                          "PERMITS.ACQUIRE",
+                          "PERMITS.RELEASE",
+                          "PERMITS.RENEW",
                           "REDISSON_LOCK.ACQUIRE",
                           "REDISSON_LOCK.RELEASE",
                           "REDISSON_LOCK.PASS",
@@ -52,7 +62,13 @@ TEST_F(bad_input, is_refused_when_there_are_too_few_or_too_many_words) {
                            {"TAKE", "a", "x", "1", "1", "join", "", ""},
                            {"GIVE"},
                            {"GIVE", "a"},
-                           {"GIVE", "a", "x", "0", "1", "PUBLISH", ""}}) {
+                           {"GIVE", "a", "x", "0", "1", "PUBLISH", ""},
+                           {"TAKE_SHARED", "a", "x"},
+                           {"GIVE_SHARED", "a"},
+                           {"GIVE_SHARED", "a", "x", "0", "1", "PUBLISH", ""},
+                           {"TAKE_PERMITS", "a", "x", "1", "1"},
+                           {"TAKE_PERMITS", "a", "x", "1", "1", "1", "join", "", "0", "1", "PUBLISH", ""},
+                           {"GIVE_PERMITS", "a"}}) {
     auto prefixed = call;
     prefixed[0].insert(0, "HOLDFAST.");
     EXPECT_TRUE(command(prefixed).is_error()) << call.size() << " words of " << call[0];
@@ -65,7 +81,7 @@ TEST_F(bad_input, is_refused_when_two_keys_are_the_same) {
   for (auto const& keys : {words{"a", "a", "b"}, {"a", "b", "a"}, {"b", "a", "a"}, {"a", "a", "a"}}) {
     words call{
         "HOLDFAST.EXCLUSIVE.ACQUIRE", "3", keys[0], keys[1], keys[2], caller, "30000", "1", "join", ""};
-    EXPECT_THAT(command(call), is_error("ERR lock, counter and queue must be different keys"));
+    EXPECT_THAT(command(call), is_error("ERR all keys must be different"));
   }
   EXPECT_TRUE(raw_.keys().empty());
 }
@@ -180,6 +196,25 @@ words nearly_right(std::mt19937& random) {
       {"HOLDFAST.EXCLUSIVE.RELEASE_UNWANTED", "4", "a", "z", "b", "q", caller, rival},
       {"HOLDFAST.FAIR.ACQUIRE", "3", "a", "b", "z", caller, "30000", "1", "join", "", "5", "2000", "PUBLISH"},
       {"HOLDFAST.FAIR.PASS", "3", "a", "b", "z", caller, "2000", "PUBLISH", rival, "30000", "1", "5"},
+      {"HOLDFAST.TAKE_SHARED", "a", waiter + std::string{":r"}, "30000"},
+      {"HOLDFAST.SHARED.ACQUIRE", "4", "a", "b", "z", "q", caller, "30000", "join", "", "0", "", "2000",
+       "PUBLISH"},
+      {"HOLDFAST.SHARED.ACQUIRE", "4", "a", "b", "z", "q", rival, "30000", "join", "", "0", "", "2000",
+       "PUBLISH"},
+      {"HOLDFAST.SHARED.RELEASE", "4", "a", "b", "z", "q", caller, "0", "2000", "PUBLISH"},
+      {"HOLDFAST.GIVE_SHARED", "a", waiter + std::string{":r"}},
+      {"HOLDFAST.SHARED.RENEW", "4", "a", "l", "q", "z", "30000", caller, rival},
+      {"HOLDFAST.TAKE_PERMITS", "s", caller, "1", "30000", "3"},
+      {"HOLDFAST.PERMITS.ACQUIRE", "4", "q", "b", "z", "s", caller, "2", "30000", "3", "join", "", "0",
+       "2000", "PUBLISH"},
+      {"HOLDFAST.PERMITS.ACQUIRE", "4", "q", "b", "z", "s", rival, "1", "30000", "3", "join", "", "0", "2000",
+       "PUBLISH"},
+      {"HOLDFAST.PERMITS.RELEASE", "4", "q", "b", "z", "s", caller, "2000", "PUBLISH"},
+      {"HOLDFAST.GIVE_PERMITS", "s", caller},
+      {"HOLDFAST.PERMITS.RENEW", "2", "q", "s", "30000", caller, rival},
+      {"SET", "a", "holdfast_readers", "PX", "1000"},
+      {"ZADD", "q", "-2", "holdfast_permits:3", "4102444800000", waiter},
+      {"ZADD", "q", "8e15", std::string{waiter} + ":p"},
       {"HOLDFAST.REDISSON_LOCK.ACQUIRE", "1", "h", caller, "30000", "1"},
       {"HOLDFAST.REDISSON_LOCK.RELEASE", "1", "h", caller, "PUBLISH", "channel"},
       {"HOLDFAST.REDISSON_LOCK.PASS", "1", "h", caller, "PUBLISH", "channel", "0", rival, "30000", "1"},
@@ -192,7 +227,8 @@ words nearly_right(std::mt19937& random) {
       {"ZADD", "z", "17", waiter},
       {"HSET", "h", "mode", "read"},
       {"RPUSH", "l", "x"},
-      {"DEL", "a", "b", "z", "h"}};
+      {"DEL", "a", "b", "z", "h"},
+      {"DEL", "z", "q", "s"}};
   auto call = right[random() % right.size()];
   for (auto changes = random() % 4; changes > 0; --changes) {
     auto const place = 1 + random() % (call.size() - 1);

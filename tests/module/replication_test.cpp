@@ -62,6 +62,15 @@ void use(test::redis_server const& server) {
   run(fair_acquire(rival));
   run({"HOLDFAST.FAIR.PASS", "3", "f", "{f}:holdfast_token", "{f}:holdfast_queue", caller, "20000", "PUBLISH",
        waiter, "30000", "1", "0"});
+  run({"HOLDFAST.TAKE_SHARED", "m", std::string{caller} + ":r", "30000"});
+  run({"HOLDFAST.TAKE_SHARED", "m", std::string{rival} + ":r", "40000"});
+  run({"HOLDFAST.SHARED.RENEW", "2", "m", "{m}:holdfast_readers", "50000", std::string{rival} + ":r"});
+  run({"HOLDFAST.GIVE_SHARED", "m", std::string{caller} + ":r"});
+  run({"HOLDFAST.TAKE_PERMITS", "p", caller, "2", "30000", "5"});
+  run({"HOLDFAST.TAKE_PERMITS", "p", rival, "1", "30000", "5"});
+  run({"HOLDFAST.TAKE_PERMITS", "p", waiter, "2", "30000", "5"});
+  run({"HOLDFAST.PERMITS.RENEW", "1", "p", "40000", rival});
+  run({"HOLDFAST.GIVE_PERMITS", "p", caller});
   run({"HOLDFAST.REDISSON_LOCK.ACQUIRE", "1", "r", caller, "30000", "1"});
   run({"HOLDFAST.REDISSON_LOCK.RENEW", "1", "r", "40000", "at least", caller});
   run({"HOLDFAST.REDISSON_LOCK.ACQUIRE", "1", "s", caller, "30000", "1"});
@@ -83,7 +92,7 @@ TEST(replication_of_the_module, makes_a_replica_without_it_equal) {
   use(*master);
   auto raw = master->raw();
   auto const wanted = contents(raw);
-  ASSERT_EQ(wanted.size(), 7u);
+  ASSERT_EQ(wanted.size(), 12u);
   EXPECT_EQ(raw.command({"WAIT", "1", "30000"}).integer, 1);
   EXPECT_EQ(contents(copy), wanted);
   EXPECT_THAT(copy.command(renew(waiter)), is_error("ERR unknown command"));

@@ -30,10 +30,31 @@ TEST_F(server_with_module, says_its_version_and_the_scripts_that_it_serves) {
   auto const reply = texts(command({"HOLDFAST.VERSION"}));
   ASSERT_FALSE(reply.empty());
   EXPECT_THAT(reply[0], testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"));
-  for (auto const* const name :
-       {"take", "give", "exclusive.acquire", "exclusive.release", "exclusive.pass", "exclusive.abandon",
-        "exclusive.renew", "exclusive.release_unwanted", "fair.acquire", "fair.pass", "redisson_lock.acquire",
-        "redisson_lock.release", "redisson_lock.pass", "redisson_lock.abandon", "redisson_lock.renew"})
+  for (auto const* const name : {"take",
+                                 "give",
+                                 "exclusive.acquire",
+                                 "exclusive.release",
+                                 "exclusive.pass",
+                                 "exclusive.abandon",
+                                 "exclusive.renew",
+                                 "exclusive.release_unwanted",
+                                 "fair.acquire",
+                                 "fair.pass",
+                                 "take_shared",
+                                 "give_shared",
+                                 "shared.acquire",
+                                 "shared.release",
+                                 "shared.renew",
+                                 "take_permits",
+                                 "give_permits",
+                                 "permits.acquire",
+                                 "permits.release",
+                                 "permits.renew",
+                                 "redisson_lock.acquire",
+                                 "redisson_lock.release",
+                                 "redisson_lock.pass",
+                                 "redisson_lock.abandon",
+                                 "redisson_lock.renew"})
     EXPECT_THAT(reply, Contains(name));
 }
 
@@ -51,6 +72,9 @@ TEST_F(server_with_module, knows_the_keys_of_each_command) {
       ElementsAre("a", "b"));
   EXPECT_THAT(texts(command({"COMMAND", "GETKEYS", "CAD", "a", "x"})), ElementsAre("a"));
   EXPECT_THAT(texts(command({"COMMAND", "GETKEYS", "HOLDFAST.TAKE", "a", "x", "1"})), ElementsAre("a"));
+  EXPECT_THAT(texts(command({"COMMAND", "GETKEYS", "HOLDFAST.SHARED.RELEASE", "4", "a", "b", "c", "d", "x",
+                             "0", "1", "PUBLISH"})),
+              ElementsAre("a", "b", "c", "d"));
   for (auto const* const number : {"0", "-1", "4611686018427387904", "x", "99"}) {
     EXPECT_TRUE(command({"COMMAND", "GETKEYS", "HOLDFAST.EXCLUSIVE.RENEW", number, "a", "1", "x"}).is_error())
         << number;
@@ -77,6 +101,30 @@ TEST_F(server_with_module, takes_and_gives_in_few_words_and_finds_the_side_keys_
   command({"HOLDFAST.TAKE", "a", caller, "30000"});
   command({"HOLDFAST.TAKE", "a", waiter, "30000"});
   EXPECT_THAT(command({"ZRANGE", "{a}:holdfast_queue", "0", "-1"}), is_list_of(1));
+}
+
+TEST_F(server_with_module, leaves_readers_and_permits_to_the_script_where_somebody_waits) {
+  auto const reader = std::string{caller} + ":r";
+  EXPECT_THAT(command({"HOLDFAST.TAKE_SHARED", "a", reader, "30000"}), is_list_of(2));
+  EXPECT_EQ(raw_.get("a"), "holdfast_readers");
+  EXPECT_THAT(command({"HOLDFAST.TAKE_PERMITS", "p", caller, "2", "30000", "2"}), is_list_of(2));
+  EXPECT_THAT(command({"HOLDFAST.TAKE_PERMITS", "p", rival, "1", "30000", "2"}), is_error("BYSCRIPT"));
+  for (auto const* const queue : {"{a}:holdfast_queue", "{p}:holdfast_permit_queue"})
+    command({"ZADD", queue, "1", waiter});
+  auto const before = command({"DEBUG", "DIGEST"}).text;
+  for (auto const& call : {words{"TAKE_SHARED", "a", reader, "30000"},
+                           {"GIVE_SHARED", "a", reader},
+                           {"TAKE_PERMITS", "p", caller, "1", "30000", "9"},
+                           {"GIVE_PERMITS", "p", caller}}) {
+    auto prefixed = call;
+    prefixed[0].insert(0, "HOLDFAST.");
+    EXPECT_THAT(command(prefixed), is_error("BYSCRIPT")) << call[0];
+  }
+  EXPECT_EQ(command({"DEBUG", "DIGEST"}).text, before);
+  for (auto const* const queue : {"{a}:holdfast_queue", "{p}:holdfast_permit_queue"}) command({"DEL", queue});
+  EXPECT_THAT(command({"HOLDFAST.GIVE_SHARED", "a", reader}), is(1));
+  EXPECT_THAT(command({"HOLDFAST.GIVE_PERMITS", "p", caller}), is(1));
+  EXPECT_FALSE(raw_.exists("a") || raw_.exists("{a}:holdfast_readers") || raw_.exists("p"));
 }
 
 TEST_F(server_with_module, documents_each_command) {

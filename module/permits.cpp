@@ -1,0 +1,164 @@
+// Permits of the plain wire where nobody waits: scripts/permits.
+
+#include "handlers.hpp"
+#include "statistics.hpp"
+#include "token_counter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::server::permits {
+namespace {
+
+/// The first member of the set: with how many there are in its name, and how many of them are out, below zero, as
+/// its score.
+constexpr std::string_view marker_prefix{"holdfast_permits:"};
+/// Who has more than one has a second member, whose score is this and their number.
+constexpr std::string_view weight_suffix{":p"};
+constexpr std::int64_t heavy = 8'000'000'000'000'000;
+constexpr std::int64_t most_permits = 2'147'483'647;
+/// Beyond the time of the owner that needs it longest, so that a set in use isn't given a time at each request.
+constexpr std::int64_t slack_ms = 1'000;
+
+struct stock {
+  owned_string marker;
+  std::int64_t number;  ///< how many there are
+  std::int64_t out;
+};
+
+/// Nothing: the set is something else.
+std::optional<stock> stock_in(stored_key const& set) {
+  auto first = set.first();
+  if (!first || !first->member.text().starts_with(marker_prefix)) return std::nullopt;
+  auto const number = parse_number(first->member.text().substr(marker_prefix.size()));
+  if (!number || *number < 0 || *number > most_permits || first->score > 0 ||
+      first->score < -static_cast<double>(largest_number))
+    return std::nullopt;
+  return stock{
+      .marker = std::move(first->member), .number = *number, .out = -static_cast<std::int64_t>(first->score)};
+}
+
+/// In decimal, behind a prefix.
+owned_string text_with(request& call, std::string_view const prefix, std::int64_t const number) {
+  std::array<char, 40> text{};
+  auto* const digits = std::ranges::copy(prefix, text.begin()).out;
+  auto const* const end = std::to_chars(digits, text.data() + text.size(), number).ptr;
+  return {call.context(), std::string_view{text.data(), static_cast<std::size_t>(end - text.data())}};
+}
+
+/// Of a name that nobody has permits of.
+std::optional<stock> new_stock(request& call, std::int64_t const offered) {
+  auto number = offered;
+  if (exists(call.context(), call.number_of_permits())) {
+    stored_key const said{call.context(), call.number_of_permits()};
+    auto const text = said.text();
+    auto const found = text ? parse_number(*text) : std::nullopt;
+    if (!found) return std::nullopt;
+    number = *found;
+  } else if (number == 0) {
+    return std::nullopt;
+  }
+  if (number < 0 || number > most_permits) return std::nullopt;
+  return stock{.marker = text_with(call, marker_prefix, number), .number = number, .out = 0};
+}
+
+owned_string weight_of(request& call, abi::string* const owner) {
+  return {call.context(), std::string{text_of(owner)}.append(weight_suffix)};
+}
+
+}  // namespace
+
+void acquire(request& call) {
+  auto* const owner = call.string();
+  auto const amount = call.number("amount", 1, most_permits);
+  auto const ttl_ms = call.milliseconds("ttl_ms");
+  auto const offered = call.number("offered", 0, most_permits);
+  if (call.refused()) return;
+  stored_key set{call.context(), call.keys()[0]};
+  auto const is_new = set.is_absent();
+  if ((!is_new && !set.is(abi::zset_key)) || exists(call.context(), call.permit_queue()))
+    return call.leave_to_the_script();
+  token_counter counter{call};
+  auto const known = is_new ? new_stock(call, offered) : stock_in(set);
+  if (!known || known->out + amount > known->number || counter.look() != token_counter::state::sound)
+    return call.leave_to_the_script();
+  if (!is_new && set.score_of(owner)) return call.leave_to_the_script();
+  auto const end = call.after(ttl_ms);
+  auto const out = text_with(call, {}, -(known->out + amount));
+  std::array<stored_key::scored, 3> entry{
+      {{.member = known->marker.get(), .score = -static_cast<double>(known->out + amount), .text = out.get()},
+       {.member = owner, .score = static_cast<double>(end.when()), .text = end.text()}}};
+  if (amount == 1) {
+    set.add(std::span{entry}.first(2));
+  } else {
+    auto const weight = weight_of(call, owner);
+    auto const score = text_with(call, {}, heavy + amount);
+    entry[2] = {.member = weight.get(), .score = static_cast<double>(heavy + amount), .text = score.get()};
+    set.add(entry);
+  }
+  if (is_new) {
+    set.expire_at(end);
+  } else if (set.expires_at() < end.when()) {
+    set.expire_at(call.after(ttl_ms + slack_ms));
+  }
+  ++counts.taken;
+  auto const token = counter.take(1);
+  if (!token) return call.refuse("ERR this server can't write the token counter");
+  call.reply_list(std::array<long long, 2>{token->first, 1});
+}
+
+void release(request& call) {
+  auto* const owner = call.string();
+  stored_key set{call.context(), call.keys()[0]};
+  if (set.is_absent()) return call.reply(0);
+  auto const known = set.is(abi::zset_key) ? stock_in(set) : std::nullopt;
+  if (!known) return call.reply(-1);
+  if (exists(call.context(), call.permit_queue())) return call.leave_to_the_script();
+  if (!set.score_of(owner)) return call.reply(0);
+  ++counts.released;
+  if (constexpr std::size_t marker_and_owner = 2; set.member_count() == marker_and_owner) {
+    set.remove();
+    return call.reply(1);
+  }
+  auto const weight = weight_of(call, owner);
+  auto const score = set.score_of(weight.get());
+  auto const amount =
+      score ? static_cast<std::int64_t>(std::clamp<double>(*score - static_cast<double>(heavy), 1, most_permits)) : 1;
+  if (known->out <= amount) {
+    set.remove();
+    return call.reply(1);
+  }
+  set.remove_member(owner);
+  if (score) set.remove_member(weight.get());
+  set.add(known->marker.get(), -static_cast<double>(known->out - amount));
+  call.reply(1);
+}
+
+void renew(request& call) {
+  auto const ttl_ms = call.milliseconds("ttl_ms");
+  auto const owners = call.rest();
+  if (call.refused()) return;
+  auto const end = call.after(ttl_ms);
+  std::vector<long long> lost;
+  for (std::size_t i = 0; i < owners.size(); ++i) {
+    auto const place = static_cast<long long>(i) + 1;
+    stored_key set{call.context(), call.keys()[i]};
+    auto const score = set.is(abi::zset_key) ? set.score_of(owners[i]) : std::nullopt;
+    if (!score || *score <= static_cast<double>(call.now_ms())) {
+      lost.push_back(set.is_absent_or(abi::zset_key) ? place : -place);
+      continue;
+    }
+    set.add(owners[i], end);
+    if (set.expires_at() < end.when()) set.expire_at(end);
+  }
+  counts.lost += lost.size();
+  counts.renewed += owners.size() - lost.size();
+  call.reply_list(lost);
+}
+
+}  // namespace holdfast::server::permits

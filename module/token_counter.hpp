@@ -1,0 +1,29 @@
+/// The token counter of a lock of the plain wire, as scripts/include/take_tokens.lua has it.
+#pragma once
+
+#include "request.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace holdfast::server {
+
+class token_counter {
+ public:
+  explicit token_counter(request& call) : call_{call} {}
+
+  enum class state { sound, other_type, no_number };
+  /// Before tokens are taken.
+  [[nodiscard]] state look();
+  /// Nothing: the server can't write it.
+  [[nodiscard]] std::optional<token_block> take(std::int64_t wanted);
+  /// The last token that was given; nothing where none is known.
+  [[nodiscard]] std::optional<std::int64_t> last() const { return last_; }
+
+ private:
+  request& call_;
+  std::optional<stored_key> key_{};  ///< opened when it is needed: a release without waiters needs none
+  std::optional<std::int64_t> last_{};
+};
+
+}  // namespace holdfast::server

@@ -115,8 +115,9 @@ void try_compare(probe::server_session& server, server_facts& facts) {
   auto const there = [](probe::reply const& info, std::size_t const index) {
     return index < info.parts.size() && !info.parts[index].parts.empty();
   };
-  auto const info = server.try_to_ask(
-      {"COMMAND", "INFO", "DELEX", "DELIFEQ", "CAD", "HOLDFAST.EXCLUSIVE.RENEW", "HOLDFAST.TAKE"});
+  auto const info =
+      server.try_to_ask({"COMMAND", "INFO", "DELEX", "DELIFEQ", "CAD", "HOLDFAST.EXCLUSIVE.RENEW",
+                         "HOLDFAST.TAKE", "HOLDFAST.PERMITS.RENEW", "HOLDFAST.TAKE_PERMITS"});
   if (info.refused) {
     facts.compare.refusal = refusal_of("COMMAND INFO", info);
     return;
@@ -133,12 +134,20 @@ void try_compare(probe::server_session& server, server_facts& facts) {
   if (there(info, 3)) {
     // A rule with a command that the server doesn't know would be refused; a cluster doesn't have the brief
     // ones.
-    std::string const brief{there(info, 4) ? "+holdfast.take +holdfast.give " : ""};
+    std::string brief{there(info, 4) ? "+holdfast.take +holdfast.give " : ""};
+    if (there(info, 6))
+      brief += "+holdfast.take_shared +holdfast.give_shared +holdfast.take_permits +holdfast.give_permits ";
+    // A module of an earlier version has none for these.
+    std::string const others{
+        there(info, 5) ? " +holdfast.shared.acquire +holdfast.shared.release +holdfast.shared.renew "
+                         "+holdfast.permits.acquire +holdfast.permits.release +holdfast.permits.renew"
+                       : ""};
     add("the module holdfast",
         brief +
             "+holdfast.exclusive.acquire +holdfast.exclusive.release +holdfast.exclusive.renew "
             "+holdfast.exclusive.pass +holdfast.exclusive.abandon +holdfast.exclusive.release_unwanted "
-            "+holdfast.fair.acquire +holdfast.fair.pass",
+            "+holdfast.fair.acquire +holdfast.fair.pass" +
+            others,
         server.try_to_ask({"HOLDFAST.EXCLUSIVE.RENEW", "1", lock, "10", "nobody"}));
   }
   if (there(info, 1)) {

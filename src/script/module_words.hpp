@@ -17,6 +17,10 @@ struct module_command {
   std::string_view script;
   std::string_view command;
   length words = length::full;
+  /// brief: what the last arguments are when they are left out.
+  std::span<std::string_view const> usual{};
+  /// Some calls it answers with the error BYSCRIPT, having done nothing: they are for the script.
+  bool partial = false;
 };
 
 /// Of several for one script the first that a server has is the best.

@@ -10,7 +10,7 @@ namespace {
 
 enum way_taken : std::uint8_t { by_module, by_native_commands, without_scripts, refused_here };
 
-constexpr int releases_by_script = 64;
+constexpr int requests_by_script = 64;
 
 /// Begins what holds on to something: the place to refuse what was asked for and isn't there. A release goes
 /// as it can.
@@ -52,14 +52,14 @@ bool allows_transactions(cas way) noexcept { return way == cas::automatic || way
 
 void contended_locks::note(std::string_view lock) noexcept {
   auto const hash = std::hash<std::string_view>{}(lock);
-  all_[hash % places] = {.hash = hash, .releases_left = releases_by_script};
+  all_[hash % places] = {.hash = hash, .requests_left = requests_by_script};
 }
 
 bool contended_locks::take(std::string_view lock) noexcept {
   auto const hash = std::hash<std::string_view>{}(lock);
   auto& found = all_[hash % places];
-  if (found.hash != hash || found.releases_left == 0) return false;
-  --found.releases_left;
+  if (found.hash != hash || found.requests_left == 0) return false;
+  --found.requests_left;
   return true;
 }
 
@@ -74,13 +74,14 @@ class command_translator::server_translation final : public net::translation {
     // An earlier copy may have deleted the lock and told nobody, where the release itself would do nothing.
     auto const finishes = resent && client_.gone_in_steps_ && name == "exclusive.release" &&
                           (server_.scripts || server_.native != dialect::none);
-    if (auto const index = finishes ? none : module_index(name); index != none) {
+    auto const index = finishes ? none : module_index(name);
+    if (index != none && !is_for_the_script(index, request)) {
       ++client_.counts_.by_module;
       return {.bytes = as_command(request.bytes, module_commands()[index]),
               .way = by_module,
               .step = static_cast<std::uint8_t>(index)};
     }
-    if (auto reason = why_not(name); !reason.empty()) return refusal(std::move(reason));
+    if (auto reason = why_not(name); index == none && !reason.empty()) return refusal(std::move(reason));
     if (!server_.scripts) return begin_without_scripts(request, name);
     if (auto now = begin_natively(request, name); !now.bytes.empty()) {
       ++client_.counts_.by_native_command;
@@ -96,7 +97,7 @@ class command_translator::server_translation final : public net::translation {
   net::meaning read(net::request const& request, net::exchange const& now, std::span<resp::reply> replies,
                     bool resent) override {
     if (now.way == refused_here) return net::meaning::answer(error_reply(now.note));
-    if (now.way == by_module) return read_module(now.step, replies[0]);
+    if (now.way == by_module) return read_module(now.step, request, replies[0]);
     auto const& name = script_of(request).name;
     auto const* const words = now.way == without_scripts ? scriptless_form(name) : native_form(name);
     spoken_call const call{request.bytes};
@@ -142,9 +143,14 @@ class command_translator::server_translation final : public net::translation {
     if (!may(cas::module) || !server_.has_module()) return none;
     auto const all = module_commands();
     for (std::size_t i = 0; i != all.size(); ++i) {
-      if (all[i].script == name && server_.module[i]) return i;
+      if (all[i].script == name && server_.module[i] && (server_.scripts || !all[i].partial)) return i;
     }
     return none;
+  }
+
+  /// A lock that somebody was met at a moment ago, whom a partial command of the module does nothing for.
+  [[nodiscard]] bool is_for_the_script(std::size_t index, net::request const& request) {
+    return module_commands()[index].partial && contended_.take(spoken_call{request.bytes}.keys[0]);
   }
 
   /// Why a lock can't be taken at all in the way that was asked for; empty: it can.
@@ -200,7 +206,11 @@ class command_translator::server_translation final : public net::translation {
     return now;
   }
 
-  [[nodiscard]] net::meaning read_module(std::size_t index, resp::reply& reply) {
+  [[nodiscard]] net::meaning read_module(std::size_t index, net::request const& request, resp::reply& reply) {
+    if (module_commands()[index].partial && reply.is_error("BYSCRIPT")) {
+      contended_.note(spoken_call{request.bytes}.keys[0]);
+      return {.type = net::meaning::kind::unsuited};
+    }
     if (!is_about_the_command(reply)) return net::meaning::answer(std::move(reply));
     server_.module[index] = false;
     client_.warn_once(

@@ -55,19 +55,19 @@ class command_translator final : public net::translator {
   preferred_ways preferred_;
 };
 
-/// Locks whose waiters were met a short time ago: they are released by script for a while, so that the next
-/// of them is told, or granted the lock, in the step that frees it. A small table: of two locks in one place
-/// the later one stays. No clock: an entry lasts for a number of releases.
+/// Locks whose waiters were met a short time ago: they go by script for a while, so that the next of them is
+/// told, or granted the lock, in the step that frees it. A small table: of two locks in one place the later
+/// one stays. No clock: an entry lasts for a number of requests.
 class contended_locks {
  public:
   void note(std::string_view lock) noexcept;
-  /// Counts this release.
+  /// Counts this request.
   [[nodiscard]] bool take(std::string_view lock) noexcept;
 
  private:
   struct entry {
     std::size_t hash = 0;
-    int releases_left = 0;
+    int requests_left = 0;
   };
   static constexpr std::size_t places = 256;
   std::array<entry, places> all_{};

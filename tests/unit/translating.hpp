@@ -14,6 +14,7 @@
 #include "script/runner.hpp"
 #include "scripts/exclusive.hpp"
 #include "scripts/fair.hpp"
+#include "scripts/permits.hpp"
 
 namespace holdfast::scripting::translator_test {
 
@@ -83,6 +84,22 @@ class translating : public testing::Test {
   }
   static net::request renew() {
     return to_run(lua::renew{.locks = {{"orders"}}, .ttl_ms = 30'000, .owners = {"me"}}(), {});
+  }
+  static net::request take_permit() {
+    return to_run(scripts::permits::acquire{.lock = {"orders"},
+                                            .counter = {"{orders}:holdfast_token"},
+                                            .queue = {"{orders}:holdfast_permit_queue"},
+                                            .size = {"{orders}:holdfast_permits"},
+                                            .owner = "me",
+                                            .amount = 1,
+                                            .ttl_ms = 30'000,
+                                            .offered = 3,
+                                            .mode = "join",
+                                            .ticket = "",
+                                            .waited_us = 0,
+                                            .grant_ms = 2'000,
+                                            .publish = "PUBLISH"}(),
+                  {});
   }
   /// The command, or the first of several.
   static std::string words_of(net::exchange const& now) {

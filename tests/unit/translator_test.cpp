@@ -183,6 +183,29 @@ TEST_F(translating, says_it_in_full_when_the_brief_command_may_not_be_used) {
   EXPECT_THAT(warnings_, SizeIs(1));
 }
 
+TEST_F(translating, goes_by_script_for_a_while_where_the_module_leaves_a_request_to_that) {
+  for (auto const way : {cas::automatic, cas::module}) {
+    connect({"HOLDFAST.TAKE_PERMITS", "HOLDFAST.PERMITS.ACQUIRE"}, {.way = way});
+    auto const request = take_permit();
+    auto const first = server_->begin(request, false);
+    EXPECT_EQ(words_of(first), "HOLDFAST.TAKE_PERMITS orders me 1 30000 3");
+    EXPECT_EQ(read(request, first, {error_reply("BYSCRIPT this needs the script")}).type, kind::unsuited);
+    auto by_script = 0;
+    while (server_->begin(request, false).bytes.empty()) ++by_script;
+    EXPECT_GT(by_script, 1);
+    EXPECT_THAT(words_of(server_->begin(request, false)), StartsWith("HOLDFAST.TAKE_PERMITS"));
+  }
+  EXPECT_THAT(warnings_, IsEmpty());
+}
+
+// What it leaves to a script nobody could do.
+TEST_F(translating, asks_the_module_for_no_permits_where_no_scripts_run) {
+  connect({"HOLDFAST.TAKE_PERMITS", "HOLDFAST.PERMITS.ACQUIRE", "DELEX"}, {}, false);
+  auto const request = take_permit();
+  auto const now = server_->begin(request, false);
+  EXPECT_TRUE(read(request, now, {text_reply("PONG")}).reply.is_error());
+}
+
 TEST(capabilities, are_read_from_refusals_too) {
   std::vector<resp::reply> const replies{error_reply("NOPERM no COMMAND"), error_reply("ERR unknown command"),
                                          integer_reply(1)};

@@ -78,18 +78,20 @@ void add_other_kinds(context const& run, bool has_module, std::vector<line>& lin
   struct kind {
     std::string name;
     maker_of_acquirers make;
-    bool in_module;  ///< all of a cycle is a command of the module
+    std::optional<double> by_scripts;  ///< the limits
+    std::optional<double> by_module;
   };
   lock_options const plain = on(wire::plain);
-  for (auto const& [name, make, in_module] :
-       {kind{"a reader", readers(plain), true}, kind{"a writer of a shared_mutex", writers(plain), false},
-        kind{"a permit", permits(0, plain), true},
-        kind{"a permit beside two others", permits(2, plain), true}}) {
+  for (auto const& [name, make, by_scripts, by_module] :
+       {kind{"a reader", readers(plain), 2.5, 1.2},
+        kind{"a writer of a shared_mutex", writers(plain), 2.5, {}},
+        kind{"a permit", permits(0, plain), 2.5, 1.2},
+        kind{"a permit beside two others", permits(2, plain), {}, {}}}) {
     lines.push_back(of_cycles(run, "… " + name + ", by scripts", naive_commands,
-                              library(run, make, {.cas = cas::lua}), 2.5));
+                              library(run, make, {.cas = cas::lua}), by_scripts));
     if (has_module)
-      lines.push_back(of_cycles(run, "… " + name + ", by the module", naive_commands, library(run, make),
-                                in_module ? std::optional{1.2} : std::nullopt));
+      lines.push_back(
+          of_cycles(run, "… " + name + ", by the module", naive_commands, library(run, make), by_module));
   }
 }
 

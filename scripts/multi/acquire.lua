@@ -19,12 +19,14 @@ local publish = ARGV[8]
 -- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
+-- @include writing_ends
+-- @include writing_begins
 -- @include several
 -- @include look_at_all
 -- @include take_all
-local names = several(keys)
-local spoilt = look_at_all(names, owner)
+local names = several(keys, owner)
+local spoilt = look_at_all(names)
 if spoilt then return spoilt end
-local taken, busy = take_all(names, owner, {ttl_ms = ttl_ms, tokens = tokens, mode = mode, ticket = ticket,
-                                            starvation_us = starvation_us, grant_ms = grant_ms})
+local taken, busy = take_all(names, {ttl_ms = ttl_ms, tokens = tokens, mode = mode, ticket = ticket,
+                                     starvation_us = starvation_us, grant_ms = grant_ms})
 return taken or busy

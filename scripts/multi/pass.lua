@@ -18,21 +18,23 @@ local tokens = ARGV[7]
 -- @include let_readers_in
 -- @include wake_next
 -- @include busy_reply
+-- @include writing_ends
+-- @include writing_begins
 -- @include several
 -- @include look_at_all
 -- @include take_all
 -- @include give_all_back
-local names = several(keys)
-local spoilt = look_at_all(names, next)
+local names = several(keys, next)
+local spoilt = look_at_all(names)
 if spoilt then return spoilt end
 local passed = true
 for _, name in ipairs(names) do passed = passed and name.holder == next end
 if not passed then
-  local found = give_all_back(names, owner, -math.huge, grant_ms)
+  local found = give_all_back(several(keys, owner), -math.huge, grant_ms)
   if found ~= 1 then return {found} end
-  look_at_all(names, next)
+  look_at_all(names)
 end
-local taken, busy = take_all(names, next, {ttl_ms = ttl_ms, tokens = tokens, mode = 'join', ticket = '',
-                                           starvation_us = starvation_us, grant_ms = grant_ms})
+local taken, busy = take_all(names, {ttl_ms = ttl_ms, tokens = tokens, mode = 'join', ticket = '',
+                                     starvation_us = starvation_us, grant_ms = grant_ms})
 if taken then return {1, unpack(taken)} end
 return {2, unpack(busy)}

@@ -11,6 +11,7 @@ local publish = ARGV[4]
 -- @include to_inbox
 -- @include let_readers_in
 -- @include wake_next
+-- @include writing_ends
 -- @include several
 -- @include give_all_back
-return give_all_back(several(keys), owner, starvation_us, grant_ms)
+return give_all_back(several(keys, owner), starvation_us, grant_ms)

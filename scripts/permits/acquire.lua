@@ -4,9 +4,8 @@
 -- doesn't. Who has them already (a request sent again, or a grant whose message it missed) keeps them, with a full ttl.
 -- Effects when granted: the owner in the set of the name, a fencing token taken, the owner out of the queue. Others for whom there
 -- is room, too, are let in and told.
--- Reply: granted, {token, 1}; busy, {milliseconds until the first has to give its permits back, -2: nobody has any; callers
--- ahead in the queue, -1 for "ask"; ticket; token counter; owner of that first; -1; how many there are, -1: nobody has said; how
--- many are out}; an error MISFIT when the key is something else.
+-- Reply: granted, {token, 1}; busy, see busy_permits, the second and third -1 and 0 for "ask"; an error MISFIT when the key is
+-- something else.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
@@ -59,6 +58,7 @@ end
 -- @include join_queue
 -- @include to_inbox
 -- @include permits
+-- @include ask_permits
 local last = redis.call('GET', counter)
 if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
 local spoilt = look(offered)
@@ -68,15 +68,10 @@ local waiting = redis.call('ZCARD', queue) > 0  -- before anything is written: a
 drop_expired()
 local mine, clear = redis.call('ZSCORE', lock, owner), not waiting
 if mine then
-  redis.call('ZADD', lock, string.format('%.0f', now_ms() + ttl_ms), owner)
-  keep_for(ttl_ms)
+  keep_in(owner, ttl_ms)
   if waiting then redis.call('ZREM', queue, owner, owner .. ':p') end
 elseif waiting or not limit or out + number > limit then
-  if mode == 'join' then
-    local waiters = redis.call('ZCOUNT', queue, '-inf', string.format('(%.0f', heavy))
-    ticket = join_queue(queue, owner, ticket, waited_us, waiters - 1)
-    if number > 1 then redis.call('ZADD', queue, string.format('%.0f', heavy + number), owner .. ':p') end
-  end
+  if mode == 'join' then ticket = join_permit_queue(owner, number, ticket, waited_us) end
   mine, clear = let_in(grant_ms, owner, ttl_ms)
 end
 if not mine and clear and limit and out + number <= limit then
@@ -84,10 +79,7 @@ if not mine and clear and limit and out + number <= limit then
   mine = true
 end
 if mine then return {take_tokens(counter, redis.call('GET', counter), 1)} end
-local holder, ends_ms = drop_expired()
-local left_ms = holder and ends_ms - now_ms() or -2
-last = tonumber(redis.call('GET', counter) or 0)
-local altogether = limit or -1
+local asks = mode == 'ask'
+local reply = busy_permits(asks and -1 or redis.call('ZRANK', queue, owner), asks and 0 or ticket)
 end_empty()
-if mode == 'ask' then return {left_ms, -1, 0, last, holder or '', -1, altogether, out} end
-return {left_ms, redis.call('ZRANK', queue, owner), ticket, last, holder or '', -1, altogether, out}
+return reply

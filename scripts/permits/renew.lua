@@ -4,14 +4,12 @@ local locks = {unpack(KEYS)}
 local ttl_ms = ARGV[1]
 local owners = {unpack(ARGV, 2)}
 -- @include micros
+-- @include renew_permits
 local now_ms, lost = math.floor(micros() / 1000), {}
 for n, owner in ipairs(owners) do
-  local lock = locks[n]
-  local ends = redis.pcall('ZSCORE', lock, owner)
-  if type(ends) == 'string' and tonumber(ends) > now_ms then
-    -- At maxmemory ZADD is refused, unless the script has written before, and this needs no memory.
-    redis.call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), ttl_ms))
-    redis.call('ZADD', lock, string.format('%.0f', now_ms + ttl_ms), owner)
+  local has, ends = has_permits(locks[n], owner, now_ms)
+  if has then
+    keep_permits(locks[n], owner, now_ms, ttl_ms)
   else
     lost[#lost + 1] = type(ends) == 'table' and -n or n
   end

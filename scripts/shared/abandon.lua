@@ -14,10 +14,12 @@ local publish = ARGV[4]
 -- @include to_inbox
 -- @include let_readers_in
 -- @include wake_next
+-- @include last_reader_out
 local queued = redis.call('ZREM', queue, owner) == 1
 local holder = redis.pcall('GET', lock)
 if holder ~= 'holdfast_readers' or redis.call('ZREM', readers, owner) == 0 then
   if not queued and not holder then wake_next(lock, counter, queue, starvation_us, grant_ms) end
   return 0
 end
--- @include last_reader_out
+after_reader(lock, counter, queue, readers, owner, starvation_us, grant_ms)
+return 1

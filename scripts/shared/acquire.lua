@@ -46,10 +46,7 @@ end
 -- @include take_tokens
 -- @include to_inbox
 -- @include let_readers_in
--- @include wake_next
--- @include join_queue
--- @include busy_reply
--- @include drop_dead_writers
+-- @include enter_readers
 -- Before anything is written: side keys of another kind end the script here.
 local last = redis.call('GET', counter)
 local waiting = redis.call('ZCARD', queue) > 0
@@ -57,44 +54,33 @@ if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the toke
 local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok) end
 local shared = holder == 'holdfast_readers'
+-- Others read, and nobody waits: as above.
+if shared and last and not waiting and not is_upgrade(owner) then
+  enter(lock, readers, owner, ttl_ms, shared)
+  return {tonumber(last), 1}
+end
+-- @include wake_next
+-- @include join_queue
+-- @include busy_reply
+-- @include readers_in_order
 local is_in = shared and redis.call('ZSCORE', readers, owner)
 local rival, ends
 if shared and not is_in and is_upgrade(owner) then rival = upgrade_lease_in(readers) end
 if not is_in and ((holder and not shared) or rival or (waiting and overtakes == '')) then
   if mode == 'join' then ticket = join_queue(queue, owner, ticket, waited_us) end
-  if not holder then
-    wake_next(lock, counter, queue, 0, grant_ms, owner)
-  elseif shared then
-    drop_dead_writers(queue)
-    let_readers_in(lock, counter, queue, grant_ms, owner)
-  end
+  give_turns(lock, counter, queue, holder, owner, grant_ms)
   last = redis.call('GET', counter)
   holder = redis.call('GET', lock)
   shared = holder == 'holdfast_readers'
   is_in = shared and redis.call('ZSCORE', readers, owner)
   if shared and not is_in and is_upgrade(owner) then rival, ends = upgrade_lease_in(readers) end
-  local ahead = 0
-  while shared and is_upgrade(redis.call('ZRANGE', queue, ahead, ahead)[1] or '') do ahead = ahead + 1 end
-  if holder and not is_in and (not shared or rival or redis.call('ZCARD', queue) > ahead) then
+  if holder and not is_in and (not shared or rival or others_wait(queue)) then
     local place = mode == 'join' and redis.call('ZRANK', queue, owner)
     local reply = busy_reply(lock, queue, holder, last, place or -1, place and ticket or 0)
     if rival then reply[1], reply[5] = ends - math.floor(micros() / 1000), rival end
     return reply
   end
 end
-local now_ms = math.floor(micros() / 1000)
--- Those who are left from before a writer, or whose time is over.
-local first = redis.call('ZRANGE', readers, 0, 0, 'WITHSCORES')
-while first[1] and (not shared or tonumber(first[2]) <= now_ms) do
-  redis.call('ZREM', readers, first[1])
-  first = redis.call('ZRANGE', readers, 0, 0, 'WITHSCORES')
-end
-redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner)
-if shared then
-  settle(lock, readers)
-else
-  redis.call('SET', lock, 'holdfast_readers', 'PX', ttl_ms)
-  redis.call('PEXPIRE', readers, ttl_ms)
-end
+enter(lock, readers, owner, ttl_ms, shared)
 if waiting then redis.call('ZREM', queue, owner) end
 return {last and tonumber(last) or take_tokens(counter, nil, 1), 1}

@@ -38,3 +38,5 @@ end
 -- @include let_readers_in
 -- @include wake_next
 -- @include last_reader_out
+after_reader(lock, counter, queue, readers, owner, starvation_us, grant_ms)
+return 1

@@ -1,9 +1,9 @@
--- @needs lock, micros, publish, inbox_of, to_inbox, is_reader, readers_beside, upgrade_lease_in
--- @leaves drop_dead_writers
+-- @needs micros, publish, inbox_of, to_inbox, is_upgrade, is_reader, readers_beside, upgrade_lease_in, let_readers_in, wake_next
+-- @leaves drop_dead_writers, give_turns, others_wait
 -- Takes those at the head of the queue out that want to write and won't: readers that wait behind them would wait for as long as
 -- others read. Their process is gone (they have no inbox any more; one that came a moment ago may not have opened it yet), or stands
 -- still. The tickets of those that go first by their policy are from years ago. One whose upgrade lease is over goes, too.
-local function drop_dead_writers(queue)
+local function drop_dead_writers(lock, queue)
   local function is_in_vain(writer)
     if string.sub(writer, -2) ~= ':w' then return false end
     local lease = upgrade_lease_in(readers_beside(queue))
@@ -34,4 +34,22 @@ local function drop_dead_writers(queue)
     if not is_in_vain(first) and not is_gone(first, waited) and not stands_still(first, since, waited) then return end
     redis.call('ZREM', queue, first)
   end
+end
+
+-- Gives a lock for which others wait to the first of them if it is free; if others read, readers at the head go in. `holder`: of the
+-- lock; `self`: who asks, see let_readers_in.
+local function give_turns(lock, counter, queue, holder, self, grant_ms)
+  if not holder then
+    wake_next(lock, counter, queue, 0, grant_ms, self)
+  elseif holder == 'holdfast_readers' then
+    drop_dead_writers(lock, queue)
+    let_readers_in(lock, counter, queue, grant_ms, self)
+  end
+end
+
+-- Whether anybody waits while others read, but for those at the head that want an upgrade lease: readers go in past these.
+local function others_wait(queue)
+  local ahead = 0
+  while is_upgrade(redis.call('ZRANGE', queue, ahead, ahead)[1] or '') do ahead = ahead + 1 end
+  return redis.call('ZCARD', queue) > ahead
 end

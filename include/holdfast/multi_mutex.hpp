@@ -1,4 +1,4 @@
-/// Several exclusive locks taken as one: all or none.
+/// Several names taken as one, all or none: to write, to read, or as permits.
 #pragma once
 
 #include <holdfast/busy_info.hpp>
@@ -6,14 +6,17 @@
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
 #include <holdfast/move_only_function.hpp>
+#include <holdfast/multi_name.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <initializer_list>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -48,8 +51,9 @@ class [[nodiscard]] multi_lease {
   [[nodiscard]] std::vector<std::string> const& names() const noexcept;
 
   /// The fencing token of that name. It is greater than that of each earlier lease of the name, alone or with
-  /// others. All names of one server have the same token. If a name was given for several servers, this is
-  /// the first one's token; see parts(). 0 for a name that isn't among them.
+  /// others; of a name to read at least that of the last writer, and of all readers that were there before.
+  /// All names of one server have the same token. If a name was given for several servers, this is the first
+  /// one's token; see parts(). 0 for a name that isn't among them.
   [[nodiscard]] std::int64_t token(std::string_view name) const noexcept;
 
   /// Triggered when one of the names is lost: see lease::lost().
@@ -120,16 +124,19 @@ class multi_lease_view {
   std::stop_token lost_{};  ///< with several parts only
 };
 
-/// An exclusive lock on several names at once.
+/// A lock on several names at once.
 ///
 ///     holdfast::multi_mutex m{redis, {"account:1", "account:2"}};
 ///     { std::scoped_lock hold{m}; … }                            // as a std::timed_mutex
 ///     if (auto lease = m.try_acquire_for(2s)) { … }              // as a lease
 ///     multi_mutex both{{{here, "x"}, {there, "y"}}};             // on two servers
+///     multi_mutex transfer{redis, {write("account:7"), read("rates"), permits("api", 2)}};
 ///
-/// Each name is the same lock as a mutex of that name: they exclude one another, and wait in one queue.
+/// Each name is the same lock as that of its kind, and waits in the queue of that: a name alone, or to write,
+/// as a mutex of that name; a name to read as a reader of a shared_mutex; permits as those of an
+/// expiring_semaphore. They exclude, are excluded, and wake one another as these do.
 ///
-/// *Guarantees.* Those of mutex, for each name. In addition:
+/// *Guarantees.* Those of its kind, for each name. In addition:
 /// - All or none. If one of the names is held by an acquisition that succeeded, all of them are.
 /// - No deadlock, whatever the order of the names, and whatever other locks overlap. An acquisition holds
 ///   nothing while it waits, with one exception, which is next.
@@ -138,6 +145,14 @@ class multi_lease_view {
 ///   time, then keeps none for some time, and so on. Each such phase is twice as long as the one before. A
 ///   program that takes the same names one by one, in another order, may be held up by that, but not for
 ///   ever. With wake::poll there is no age, and so no such help.
+/// - Of others nobody starves either: it doesn't read past a writer that waits, nor take permits past
+/// somebody
+///   who came earlier for some. A name to write it may take past others, as a mutex does.
+///
+/// *Names to read, and permits.* lock_options::policy has no effect, nor have handoff_limit and handoff_time:
+/// each caller of a process has an acquisition of its own, and if none of the names is to write, several may
+/// have them at the same time. More permits than the semaphore has altogether are waited for until there are
+/// more, and nothing is kept meanwhile.
 ///
 /// *Several servers.* All names on one server are taken there in one step. The servers are taken one after
 /// the other: the acquisition waits for one server and tries the others. If one of these is busy, it gives
@@ -155,20 +170,21 @@ class multi_lease_view {
 /// *Not guaranteed.* Order of any kind. Servers don't fail together: a lease on two servers is lost if one of
 /// them is.
 ///
-/// *On the wire.* The keys of mutex, for each name. With wire::redisson those of an RLock each, as in
+/// *On the wire.* The keys of its kind, for each name. With wire::redisson those of an RLock each, as in
 /// Redisson's RedissonMultiLock, and without the phases: a program that takes single names all the time, as
-/// Java's multi-lock does, can keep it waiting.
+/// Java's multi-lock does, can keep it waiting. All names are to write there.
 ///
-/// *Cost.* One request for each server to acquire, one to release, one to renew, however many names there
-/// are. None if the lock passes to a caller of the same process that wants the same names.
+/// *Cost.* One request for each server (in a cluster: for each hash slot of the names) to acquire, one to
+/// release, one to renew, however many names there are, and of whichever kinds. None if the lock passes to a
+/// caller of the same process that wants the same names, all to write.
 ///
 /// *Threads.* As exclusive_lock.
 class multi_mutex {
  public:
-  /// A name, and the server that keeps it.
+  /// A name, how it is taken, and the server that keeps it.
   struct member {
     client& server;
-    std::string name;
+    multi_name name;
   };
 
   /// Called once: with the lease; or with neither, if a name stayed busy for the time given; or with the
@@ -176,9 +192,12 @@ class multi_mutex {
   using acquire_handler = move_only_function<void(std::optional<multi_lease>, std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, for no name or more than
-  /// 1000, for a name that is empty or longer than 64 KiB, and for a name that is given twice for one server
-  /// (what() says which).
+  /// 1000, for a name that is empty or longer than 64 KiB, for a name that is given twice for one server
+  /// (what() says which, and of which kinds), for less than one permit or more than the size that is given
+  /// with them, and on Redisson's wire for a name that isn't to write.
   multi_mutex(client& redis, std::vector<std::string> names, lock_options options = {});
+  multi_mutex(client& redis, std::initializer_list<multi_name> names, lock_options options = {});
+  multi_mutex(client& redis, std::span<multi_name const> names, lock_options options = {});
   explicit multi_mutex(std::vector<member> members, lock_options options = {});
   multi_mutex(multi_mutex const&) = delete;
   multi_mutex& operator=(multi_mutex const&) = delete;

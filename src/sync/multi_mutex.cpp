@@ -1,13 +1,14 @@
 #include <holdfast/multi_mutex.hpp>
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <tuple>
 #include <utility>
 
 #include "engine/access.hpp"
 #include "sync/multi_contents.hpp"
 #include "sync/options_check.hpp"
+#include "sync/shared_counter.hpp"
 #include "sync/slot_groups.hpp"
 #include "sync/std_shape.hpp"
 #include "wire/lock_names.hpp"
@@ -19,22 +20,51 @@ constexpr std::size_t most_names = 1000;
 
 struct named_lock {
   std::shared_ptr<engine::core> core;
-  std::string name;
+  multi_name wanted;
   std::size_t position;  ///< in the order given
+
+  [[nodiscard]] std::string const& name() const noexcept { return wanted.name; }
 };
 
 using named_locks = std::vector<named_lock>;
+
+std::string description_of(multi_name const& wanted) {
+  switch (wanted.as) {
+    case multi_name::hold::write:
+      return "to write";
+    case multi_name::hold::read:
+      return "to read";
+    case multi_name::hold::permits:
+      break;
+  }
+  return "for permits";
+}
+
+void check(multi_name const& wanted, lock_options const& options) {
+  sync::check(wanted.name, options);
+  if (wanted.as != multi_name::hold::permits) return;
+  sync::check_number("the number of permits to acquire of", wanted.name, wanted.count, 1, sync::most_permits);
+  sync::check_number("the number of permits of", wanted.name, wanted.size, 0, sync::most_permits);
+  sync::check(wanted.size == 0 || wanted.count <= wanted.size,
+              std::to_string(wanted.count) + " permits of \"" + wanted.name + "\" are wanted, which has " +
+                  std::to_string(wanted.size) + " altogether: nobody could ever get them");
+}
 
 void check(named_locks const& all, lock_options const& options) {
   sync::check(!all.empty(), "a multi_mutex needs a name: it has none");
   sync::check(all.size() <= most_names,
               "a multi_mutex has at most 1000 names, not " + std::to_string(all.size()));
-  for (auto const& lock : all) sync::check(lock.name, options);
+  for (auto const& lock : all) check(lock.wanted, options);
   // Compared by URL, not by client: two clients of one server would wait for each other for ever.
-  std::set<std::pair<std::string_view, std::string_view>> known;
+  std::map<std::pair<std::string_view, std::string_view>, multi_name const*> known;
   for (auto const& lock : all) {
-    sync::check(known.emplace(lock.core->url(), lock.name).second,
-                "the name \"" + lock.name + "\" is given twice for " + lock.core->url());
+    std::pair<std::string_view, std::string_view> const place{lock.core->url(), lock.name()};
+    auto const [before, fresh] = known.emplace(place, &lock.wanted);
+    if (fresh) continue;
+    auto const first = description_of(*before->second);
+    auto const second = description_of(lock.wanted);
+    sync::check(false, "the name \"" + lock.name() + "\" is given twice for " + lock.core->url() +
+                           (first == second ? "" : ", " + first + " and " + second));
   }
 }
 
@@ -43,31 +73,31 @@ std::string checked_title(named_locks const& all, lock_options const& options) {
   check(all, options);
   std::vector<std::string_view> names;
   names.reserve(all.size());
-  for (auto const& lock : all) names.push_back(lock.name);
+  for (auto const& lock : all) names.push_back(lock.name());
   return recipes::title_of(names);
 }
 
 /// Cuts off the names of the first client and hash slot, which form one group.
-std::vector<std::string> next_group(named_locks& sorted, std::size_t part,
-                                    std::vector<std::size_t>& part_of) {
+std::vector<multi_name> next_group(named_locks& sorted, std::size_t part, std::vector<std::size_t>& part_of) {
   auto const* const core = sorted.front().core.get();
-  auto const slot = core->slot_of(sorted.front().name);
+  auto const slot = core->slot_of(sorted.front().name());
   auto const end = std::ranges::find_if(sorted, [core, slot](named_lock const& lock) {
-    return lock.core.get() != core || core->slot_of(lock.name) != slot;
+    return lock.core.get() != core || core->slot_of(lock.name()) != slot;
   });
-  std::vector<std::string> names;
+  std::vector<multi_name> names;
   for (auto lock = sorted.begin(); lock != end; ++lock) {
     part_of[lock->position] = part;
-    names.push_back(std::move(lock->name));
+    names.push_back(std::move(lock->wanted));
   }
   sorted.erase(sorted.begin(), end);
   return names;
 }
 
-named_locks named_locks_of(client const& redis, std::vector<std::string> names) {
+template <class Names>
+named_locks named_locks_of(client const& redis, Names const& names) {
   named_locks all;
   all.reserve(names.size());
-  for (auto& name : names) all.push_back({engine::access::core_of(redis), std::move(name), all.size()});
+  for (auto const& name : names) all.push_back({engine::access::core_of(redis), name, all.size()});
   return all;
 }
 
@@ -97,12 +127,12 @@ struct multi_mutex::impl {
                 });
               }} {
     auto contents = std::make_shared<multi_lease::contents>();
-    for (auto const& lock : all) contents->names.push_back(lock.name);
+    for (auto const& lock : all) contents->names.push_back(lock.name());
     contents->part_of.resize(all.size());
     std::ranges::sort(
         all, {},
         [](named_lock const& lock) -> std::tuple<std::string_view, std::string_view, int, std::string_view> {
-          return {lock.core->url(), lock.core->uuid(), lock.core->slot_of(lock.name), lock.name};
+          return {lock.core->url(), lock.core->uuid(), lock.core->slot_of(lock.name()), lock.name()};
         });
     std::vector<sync::slot_group> made;
     while (!all.empty()) {
@@ -142,7 +172,13 @@ struct multi_mutex::impl {
 };
 
 multi_mutex::multi_mutex(client& redis, std::vector<std::string> names, lock_options options)
-    : impl_{std::make_unique<impl>(named_locks_of(redis, std::move(names)), options)} {}
+    : impl_{std::make_unique<impl>(named_locks_of(redis, names), options)} {}
+
+multi_mutex::multi_mutex(client& redis, std::initializer_list<multi_name> names, lock_options options)
+    : impl_{std::make_unique<impl>(named_locks_of(redis, names), options)} {}
+
+multi_mutex::multi_mutex(client& redis, std::span<multi_name const> names, lock_options options)
+    : impl_{std::make_unique<impl>(named_locks_of(redis, names), options)} {}
 
 multi_mutex::multi_mutex(std::vector<member> members, lock_options options)
     : impl_{std::make_unique<impl>(named_locks_of(std::move(members)), options)} {}

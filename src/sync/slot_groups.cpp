@@ -121,6 +121,27 @@ lock_options without_keep(lock_options options) {
   return options;
 }
 
+/// As shared_mutex has it for a name that is read: every release gives the lock to who is first.
+lock_options in_order_of(engine::recipe const& kind, lock_options options) {
+  if (kind.order == engine::order::strict) options.starvation_limit = {};
+  return options;
+}
+
+/// See engine::acquire_request.
+int size_of(std::span<multi_name const> names) {
+  return names.size() == 1 ? static_cast<int>(names.front().size) : 0;
+}
+
+std::string queue_name(std::span<multi_name const> sorted) {
+  if (sorted.size() == 1) return sorted.front().name;
+  auto const to_write = [](multi_name const& wanted) { return wanted.as == multi_name::hold::write; };
+  if (!std::ranges::all_of(sorted, to_write)) return recipes::join_names(sorted);
+  std::vector<std::string> names;
+  names.reserve(sorted.size());
+  for (auto const& wanted : sorted) names.push_back(wanted.name);
+  return recipes::join_names(names);
+}
+
 void sleep(std::chrono::nanoseconds time, std::stop_token const& stop) {
   std::mutex guard;
   std::condition_variable_any never;
@@ -146,7 +167,7 @@ class attempt : public std::enable_shared_from_this<attempt> {
             self->on_result(std::move(granted));
           }
         },
-        1, progress_.outages());
+        group.amount(), progress_.outages());
   }
 
  private:
@@ -202,14 +223,18 @@ class attempt : public std::enable_shared_from_this<attempt> {
 
 }  // namespace
 
-slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
+slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
                        lock_options const& options)
+    : slot_group{core, sorted, choose(sorted, options, *core), options} {}
+
+slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
+                       engine::recipe const& kind, lock_options const& options)
     : core_{std::move(core)},
-      options_to_acquire_{core_->effective(without_keep(options))},
-      options_{options.keep ? core_->effective(options) : options_to_acquire_},
-      queue_{sorted.size() == 1
-                 ? core_->pin(choose(lone_wires, sorted, options, *core_), sorted.front())
-                 : core_->pin(choose(multi_wires, sorted, options, *core_), recipes::join_names(sorted))} {}
+      options_to_acquire_{core_->effective(without_keep(in_order_of(kind, options)), size_of(sorted))},
+      options_{options.keep ? core_->effective(in_order_of(kind, options), size_of(sorted))
+                            : options_to_acquire_},
+      queue_{core_->pin(kind, queue_name(sorted))},
+      amount_{sorted.size() == 1 ? static_cast<int>(sorted.front().count) : 1} {}
 
 std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                  std::stop_token const& stop) {
@@ -218,8 +243,9 @@ std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait
     auto const& group = state.next();
     std::optional<std::chrono::nanoseconds> pause;
     try {
-      pause = state.got(group.core().locks().acquire(group.queue(), group.options_to_acquire(),
-                                                     state.wait_limit(), stop, 1, state.outages()));
+      pause =
+          state.got(group.core().locks().acquire(group.queue(), group.options_to_acquire(),
+                                                 state.wait_limit(), stop, group.amount(), state.outages()));
     } catch (error const& failure) {
       pause = state.failed(failure);
       if (!pause) {

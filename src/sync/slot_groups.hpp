@@ -2,6 +2,8 @@
 /// one step.
 #pragma once
 
+#include <holdfast/multi_name.hpp>
+
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -14,10 +16,10 @@
 namespace holdfast::sync {
 
 /// The names of one client; for a client of a cluster, of one slot. A queue of one name is the queue of a
-/// mutex, so the two share the leases of this process.
+/// mutex (or of its readers, or permits), so the two share the leases of this process.
 class slot_group {
  public:
-  slot_group(std::shared_ptr<engine::core> core, std::span<std::string const> sorted,
+  slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
              lock_options const& options);
   slot_group(slot_group&&) noexcept = default;
   slot_group& operator=(slot_group&&) = delete;
@@ -32,12 +34,18 @@ class slot_group {
   [[nodiscard]] engine::effective_options_ptr const& options_to_acquire() const noexcept {
     return options_to_acquire_;
   }
+  /// The permits to acquire, if they are all that it is about.
+  [[nodiscard]] int amount() const noexcept { return amount_; }
 
  private:
+  slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
+             engine::recipe const& kind, lock_options const& options);
+
   std::shared_ptr<engine::core> core_;
   engine::effective_options_ptr options_to_acquire_;
   engine::effective_options_ptr options_;
   engine::lock_queue_ptr queue_;
+  int amount_;
 };
 
 /// Constant after construction. Acquisitions under way keep it.

@@ -1,10 +1,13 @@
 #include "sync/wires.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "sync/options_check.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
+#include "wire/plain/mixed.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
@@ -66,6 +69,12 @@ void check_detection(engine::recipe const& chosen, std::string const& name, engi
   client.check_scripts("lock_options::detect_deadlock");
 }
 
+/// On the plain wire, where they aren't all to write.
+engine::recipe const& recipe_of(std::span<multi_name const> names) {
+  if (names.size() > 1) return plain::mixed;
+  return names.front().as == multi_name::hold::read ? plain::reader : plain::permits;
+}
+
 }  // namespace
 
 engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
@@ -73,6 +82,26 @@ engine::recipe const& choose(wires const& kind, std::span<std::string const> nam
   auto const& chosen = choose_recipe(kind, names, options, client);
   if (options.detect_deadlock) check_detection(chosen, names.front(), client);
   return chosen;
+}
+
+engine::recipe const& choose(std::span<multi_name const> names, lock_options const& options,
+                             engine::core const& client) {
+  std::vector<std::string> plain_names;
+  plain_names.reserve(names.size());
+  for (auto const& wanted : names) plain_names.push_back(wanted.name);
+  auto const other =
+      std::ranges::find_if(names, [](auto const& wanted) { return wanted.as != multi_name::hold::write; });
+  if (other == names.end())
+    return choose(names.size() == 1 ? lone_wires : multi_wires, plain_names, options, client);
+  if (on_redisson(options, client)) {
+    auto const reads = other->as == multi_name::hold::read;
+    throw error{std::errc::invalid_argument,
+                "on Redisson's wire a multi_mutex takes names to write, not \"" + other->name + "\"" +
+                    (reads ? " to read" : " for its permits") +
+                    ": its scripts know of one kind; leave read() and permits() out, or use wire::plain"};
+  }
+  auto const& chosen = recipe_of(names);
+  return choose({.plain = chosen, .redisson = chosen, .fenced = nullptr}, plain_names, options, client);
 }
 
 }  // namespace holdfast::sync

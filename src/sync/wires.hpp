@@ -1,6 +1,7 @@
 /// The recipes of each kind of lock on each wire, and the choice of one.
 #pragma once
 
+#include <holdfast/multi_name.hpp>
 #include <holdfast/options.hpp>
 
 #include <span>
@@ -28,7 +29,6 @@ struct shared_wires {
 };
 [[nodiscard]] shared_wires wires_of(sharing_policy policy) noexcept;
 extern wires const permit_wires;
-extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues of a mutex
 
 [[nodiscard]] bool on_redisson(lock_options const& options, engine::core const& client) noexcept;
 
@@ -36,5 +36,10 @@ extern wires const lone_wires;  ///< of a multi_mutex with one name: the queues 
 /// the names can't be used there.
 [[nodiscard]] engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                                            lock_options const& options, engine::core& client);
+
+/// The same for the names of a multi_mutex that are taken in one step. A single one is taken as by the kind
+/// of lock that it is of, in the queue of that.
+[[nodiscard]] engine::recipe const& choose(std::span<multi_name const> names, lock_options const& options,
+                                           engine::core& client);
 
 }  // namespace holdfast::sync

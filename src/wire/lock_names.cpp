@@ -8,20 +8,35 @@ namespace {
 namespace packed {
 
 /// Removes the first name from the result of join_names.
-std::string_view take_name(std::string_view& joined) {
+name_and_kind take(std::string_view& joined) {
   std::size_t size = 0;
   auto const end = std::from_chars(joined.data(), joined.data() + joined.size(), size).ptr;
-  joined.remove_prefix(static_cast<std::size_t>(end - joined.data()) + 1);
+  joined.remove_prefix(static_cast<std::size_t>(end - joined.data()));
+  auto const colon = joined.find(':');
+  auto const kind = joined.substr(0, colon);
+  joined.remove_prefix(colon + 1);
   auto const name = joined.substr(0, size);
   joined.remove_prefix(size);
-  return name;
+  return {.name = name, .kind = kind.empty() ? kind : kind.substr(1)};
+}
+
+std::string kind_of(multi_name const& wanted) {
+  switch (wanted.as) {
+    case multi_name::hold::write:
+      return "write";
+    case multi_name::hold::read:
+      return "read";
+    case multi_name::hold::permits:
+      break;
+  }
+  return std::to_string(wanted.count) + '/' + std::to_string(wanted.size);
 }
 
 std::string title(std::string_view joined) { return title_of(split_names(joined)); }
 
 std::size_t count(std::string_view joined) { return split_names(joined).size(); }
 
-std::string_view first(std::string_view joined) { return take_name(joined); }
+std::string_view first(std::string_view joined) { return take(joined).name; }
 
 std::size_t only_one(std::string_view) { return 1; }
 std::vector<std::string_view> only_first(std::string_view joined) { return {first(joined)}; }
@@ -53,9 +68,24 @@ std::string join_names(std::span<std::string const> sorted) {
   return joined;
 }
 
+std::string join_names(std::span<multi_name const> sorted) {
+  std::string joined;
+  for (auto const& wanted : sorted) {
+    joined.append(std::to_string(wanted.name.size())).append("=").append(packed::kind_of(wanted));
+    joined.append(":").append(wanted.name);
+  }
+  return joined;
+}
+
 std::vector<std::string_view> split_names(std::string_view joined) {
   std::vector<std::string_view> list;
-  while (!joined.empty()) list.push_back(packed::take_name(joined));
+  while (!joined.empty()) list.push_back(packed::take(joined).name);
+  return list;
+}
+
+std::vector<name_and_kind> split_kinds(std::string_view joined) {
+  std::vector<name_and_kind> list;
+  while (!joined.empty()) list.push_back(packed::take(joined));
   return list;
 }
 

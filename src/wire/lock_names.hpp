@@ -1,6 +1,8 @@
 /// Several names as the name of one lock queue: the same on all wires.
 #pragma once
 
+#include <holdfast/multi_name.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,7 +14,17 @@ namespace holdfast::recipes {
 
 /// "<size>:<bytes>" of each name, concatenated: two different lists never give the same result.
 [[nodiscard]] std::string join_names(std::span<std::string const> sorted);
+/// The same with the kinds of hold, where they aren't all to write: "<size>=<kind>:<bytes>", where the kind
+/// is the word that the scripts expect.
+[[nodiscard]] std::string join_names(std::span<multi_name const> sorted);
+/// The names of either.
 [[nodiscard]] std::vector<std::string_view> split_names(std::string_view joined);
+
+struct name_and_kind {
+  std::string_view name;
+  std::string_view kind;
+};
+[[nodiscard]] std::vector<name_and_kind> split_kinds(std::string_view joined);
 
 /// Of a queue that is one of many with the name of one lock, which comes first in its own name: each that
 /// waits has such a queue, where the server has to know them all.

@@ -12,6 +12,7 @@
 #include "wire/plain/condition.hpp"
 #include "wire/plain/election.hpp"
 #include "wire/plain/latch.hpp"
+#include "wire/plain/mixed.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/quorum.hpp"
 #include "wire/plain/shared.hpp"
@@ -47,7 +48,8 @@ constexpr std::string_view uuid = caller.substr(0, 36);
 /// gets a grant, and a fenced key of this name.
 void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
-    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
+    auto const reply = ask(raw, script_call);
+    EXPECT_THAT(reply, wanted) << script_call.source->name << " of " << name << ": " << reply.text;
   };
   auto const any_list = testing::Field("elements", &raw_reply::elements, testing::SizeIs(6));
   auto const no_error = testing::Field("what", &raw_reply::type, testing::Ne(raw_reply::kind::error));
@@ -120,6 +122,15 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
           30s, std::vector<holdfast::engine::owned>{{name, "11111111-1111-4111-8111-111111111111:9"}}),
       is_list({}));
   run(plain::upgrader.release({name, "11111111-1111-4111-8111-111111111111:9"}, {.publish = publish}), is(1));
+
+  for (auto const& wanted : {holdfast::write(name), holdfast::read(name), holdfast::permits(name, 2, 3)}) {
+    auto const joined = holdfast::recipes::join_names(std::span{&wanted, 1});
+    run(plain::mixed.acquire(joined, in_place_of(join_request(caller))), is_list({_, 1}));
+    run(plain::mixed.acquire(joined, in_place_of(join_request(rival))), no_error);
+    run(plain::mixed.renew(30s, std::vector<holdfast::engine::owned>{{joined, caller}}), is_list({}));
+    run(plain::mixed.release({joined, caller}, policy), is(1));
+    run(plain::mixed.abandon({joined, rival}, policy), _);
+  }
 
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
@@ -450,6 +461,8 @@ void become_limited_to(raw_redis& raw, std::string const& name) {
                "~" + name,
                "~" + names::token_counter(name),
                "~" + names::queue(name),
+               "~" + names::permit_queue(name),
+               "~" + names::permits(name),
                "~" + names::newest_ask(name),
                "~" + names::leader(name),
                "~" + names::readers(name),

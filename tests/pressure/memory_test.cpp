@@ -117,8 +117,8 @@ struct memory_case {
 std::vector<memory_case> all_cases() {
   std::vector<memory_case> all;
   for (auto const title :
-       {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "multi_mutex_inbox", "mutex_redisson",
-        "fair_mutex_redisson", "shared_mutex_inbox", "shared_mutex_redisson"}) {
+       {"mutex_inbox", "mutex_poll", "fair_mutex_inbox", "multi_mutex_inbox", "multi_mutex_of_kinds_inbox",
+        "mutex_redisson", "fair_mutex_redisson", "shared_mutex_inbox", "shared_mutex_redisson"}) {
     for (auto const& action : operations) all.push_back({&subject_titled(title), &action});
   }
   return all;

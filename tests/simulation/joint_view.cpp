@@ -9,7 +9,7 @@ std::optional<kind::hold> hold_of(servers& all, part const& wanted, std::string 
                                   std::string const& owner) {
   std::vector<kind::hold> holds;
   for (auto const& each : all) {
-    if (auto const found = wanted.lock->hold_of(each->data(), name, owner)) holds.push_back(*found);
+    if (auto const found = wanted.of(name).hold_of(each->data(), name, owner)) holds.push_back(*found);
   }
   if (holds.size() < majority_of(all)) return std::nullopt;
   std::ranges::sort(holds, std::greater{}, &kind::hold::end);
@@ -17,7 +17,7 @@ std::optional<kind::hold> hold_of(servers& all, part const& wanted, std::string 
 }
 
 bool is_free(servers& all, part const& wanted, std::string const& name, int amount, time_point now) {
-  auto const& lock = *wanted.lock;
+  auto const& lock = wanted.of(name);
   if (!lock.voted()) return lock.is_free != nullptr && lock.is_free(all.front()->data(), name, amount, now);
   std::vector<std::string> votes;  // under an owner's vote is nothing but its id
   for (auto const& each : all) {

@@ -14,10 +14,8 @@ namespace {
 /// A free lock with waiting callers is taken within this time: two re-checks, an outage, and the latency.
 constexpr std::chrono::seconds longest_idle{8};
 
-/// A name that both want; null: there is none.
-std::string const* common_name(part const& one, part const& other) {
-  auto const found = std::ranges::find_first_of(one.names, other.names);
-  return found == one.names.end() ? nullptr : &*found;
+bool has(part const& wanted, std::string const& name) {
+  return std::ranges::find(wanted.names, name) != wanted.names.end();
 }
 
 /// The owner, and not one with a longer number.
@@ -76,17 +74,20 @@ void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease,
 }
 
 void judge::check_company(part const& wanted, std::string const& owner, int amount) {
-  auto beside = 0;
-  for (auto const& other : holders_) {
-    auto const* const name = common_name(wanted, other.wanted);
-    if (name == nullptr) continue;
-    beside += other.amount;
-    if (!may_be_beside(wanted.lock->beside, other.wanted.lock->beside))
-      fail(owner + " holds \"" + *name + "\" beside " + other.owner);
+  for (auto const& name : wanted.names) {
+    auto const& lock = wanted.of(name);
+    auto beside = 0;
+    for (auto const& other : holders_) {
+      if (!has(other.wanted, name)) continue;
+      beside += other.wanted.amount_of(name, other.amount);
+      if (!may_be_beside(lock.beside, other.wanted.of(name).beside))
+        fail(owner + " holds \"" + name + "\" beside " + other.owner);
+    }
+    auto const own = wanted.amount_of(name, amount);
+    if (lock.beside == kind::company::permits && beside + own > lock.permits)
+      fail(owner + " has " + std::to_string(own) + " permits of \"" + name + "\" beside " +
+           std::to_string(beside) + " others");
   }
-  if (wanted.lock->beside == kind::company::permits && beside + amount > wanted.lock->permits)
-    fail(owner + " has " + std::to_string(amount) + " permits of \"" + wanted.names.front() + "\" beside " +
-         std::to_string(beside) + " others");
 }
 
 /// A reader that came later isn't let in while a writer waits, whose place is in the queue. Those that join a
@@ -114,15 +115,15 @@ void judge::check_turn(part const& wanted, std::string const& owner, time_point 
 void judge::check_token(part const& wanted, std::int64_t token, std::string const& owner) {
   if (token == 0) return;
   for (auto const& name : wanted.names) {
-    if (wanted.lock->beside == kind::company::permits) {
+    auto const beside = wanted.of(name).beside;
+    if (beside == kind::company::permits) {
       if (!tokens_of_permits_.emplace(name, token).second)
         fail(owner + " has token " + std::to_string(token) + " of " + name + ", as another lease had");
       continue;
     }
     auto& newest = newest_tokens_[name];
     auto& newest_write = newest_writes_[name];
-    auto const reads =
-        wanted.lock->beside == kind::company::readers || wanted.lock->beside == kind::company::upgrade;
+    auto const reads = beside == kind::company::readers || beside == kind::company::upgrade;
     if (reads ? token < newest_write : token <= newest)
       fail(owner + " has token " + std::to_string(token) + " of \"" + name + "\", after " +
            std::to_string(newest));

@@ -12,6 +12,7 @@
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/latch.hpp"
+#include "wire/plain/mixed.hpp"
 #include "wire/plain/multi.hpp"
 #include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
@@ -148,6 +149,7 @@ kind const fair_with_condition{
     .lock_recipe = &plain::fair, .hold_of = text_hold, .is_free = no_key, .has_condition = true};
 kind const election{&plain::election, company::none, text_hold, no_key};
 kind const multi_mutex{&plain::multi, company::none, text_hold, no_key};
+kind const mixed{&plain::mixed, company::none, no_hold, nullptr};  // its names have kinds of their own
 kind const redisson_lock{&redisson::lock, company::none, field_hold, no_key};
 kind const redisson_fenced{&redisson::fenced, company::none, field_hold, no_key};
 kind const redisson_fair{&redisson::fair, company::none, field_hold, no_key};
@@ -175,7 +177,27 @@ kind const redisson_quorum_mutex{&redisson::quorum, company::none, field_hold, n
 
 }  // namespace
 
+kind const& part::of(std::string const& name) const {
+  if (kinds.empty()) return *lock;
+  return *kinds[static_cast<std::size_t>(std::ranges::find(names, name) - names.begin())];
+}
+
+int part::amount_of(std::string const& name, int amount) const {
+  if (kinds.empty()) return amount;
+  return of(name).permits == 0 ? 1 : most_at_once;
+}
+
 std::string queue_name(part const& wanted) {
+  if (!wanted.kinds.empty()) {
+    std::vector<multi_name> all;
+    for (auto const& name : wanted.names) {
+      auto const& each = wanted.of(name);
+      all.push_back(each.permits != 0                       ? holdfast::permits(name, most_at_once)
+                    : each.beside == kind::company::readers ? holdfast::read(name)
+                                                            : holdfast::write(name));
+    }
+    return recipes::join_names(all);
+  }
   return wanted.lock->lock_recipe->several == nullptr || wanted.lock->is_barrier()
              ? wanted.names.front()
              : recipes::join_names(wanted.names);
@@ -191,6 +213,19 @@ std::vector<cast> const& all_casts() {
         {&multi_mutex, {"b", "orders"}},
         {&multi_mutex, {"a", "b"}},
         {&mutex}}},
+      {"multi_mutex_of_kinds",
+       {{&mixed, {"a", "orders", "pool"}, {&mutex, &plain_reader, &plain_permit}},
+        {&plain_reader},
+        {&mixed, {"orders", "pool"}, {&plain_reader, &plain_permit}},
+        {&plain_permit, {"pool"}},
+        {&fair_mutex},
+        {&mixed, {"a", "orders"}, {&plain_reader, &mutex}}}},
+      {"multi_mutex_of_kinds_and_others",
+       {{&mixed, {"orders", "pool"}, {&mutex, &plain_permit}},
+        {&multi_mutex, {"a", "orders"}},
+        {&mixed, {"a", "pool"}, {&plain_reader, &plain_permit}},
+        {&plain_upgrade},
+        {&mutex, {"a"}}}},
       {"shared_mutex", {{&plain_reader}, {&fair_mutex}, {&plain_reader}}},
       {"shared_mutex_upgrade", {{&plain_upgrade}, {&plain_reader}, {&fair_mutex}, {&plain_upgrade}}},
       {"shared_mutex_upgrade_and_others",

@@ -60,6 +60,12 @@ struct kind {
 struct part {
   kind const* lock;
   std::vector<std::string> names{"orders"};
+  std::vector<kind const*> kinds{};  ///< of the names, where they differ
+
+  /// Of one of the names.
+  [[nodiscard]] kind const& of(std::string const& name) const;
+  /// The permits that a caller gets of one of the names; `amount`: those that it asks for.
+  [[nodiscard]] int amount_of(std::string const& name, int amount) const;
 };
 
 /// Kinds that exclude each other, as the callers of one schedule use them in turn.

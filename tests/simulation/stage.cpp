@@ -44,12 +44,12 @@ process& stage::add_process(client_options options) {
 }
 
 actor& stage::add_actor(process& host, habits behaviour) {
-  if (auto const permits = behaviour.wanted.lock->permits; permits != 0)
-    (void)servers_.front()->execute({"SET",
-                                     behaviour.wanted.lock->weighted
-                                         ? names::permits(behaviour.wanted.names.front())
-                                         : behaviour.wanted.names.front(),
-                                     std::to_string(permits)});
+  for (auto const& name : behaviour.wanted.names) {
+    auto const& lock = behaviour.wanted.of(name);
+    if (lock.permits == 0) continue;
+    (void)servers_.front()->execute(
+        {"SET", lock.weighted ? names::permits(name) : name, std::to_string(lock.permits)});
+  }
   actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();
 }

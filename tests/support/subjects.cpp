@@ -24,12 +24,12 @@ class lock_of final : public any_lock {
   Lock lock_;
 };
 
-/// Three names at once; the laws check the lock `name`. All are on one server, or in one slot of a cluster,
-/// so the lease has one part, which is an ordinary lease.
+/// Several names at once. All are on one server, or in one slot of a cluster, so the lease has one part,
+/// which is an ordinary lease.
 class several_names final : public any_lock {
  public:
-  several_names(client& redis, std::string const& name, lock_options options)
-      : lock_{redis, {"{" + name + "}:c", name, "{" + name + "}:b"}, options} {}
+  several_names(client& redis, std::vector<multi_name> const& names, lock_options options)
+      : lock_{redis, names, options} {}
   lease acquire(std::stop_token stop) override { return part_of(lock_.acquire(std::move(stop))); }
   std::optional<lease> try_acquire_for(std::chrono::nanoseconds wait, std::stop_token stop) override {
     auto acquired = lock_.try_acquire_for(wait, std::move(stop));
@@ -49,8 +49,14 @@ class several_names final : public any_lock {
   multi_mutex lock_;
 };
 
+/// The laws check the lock `name`.
 std::unique_ptr<any_lock> make_several_names(client& redis, std::string name, lock_options options) {
-  return std::make_unique<several_names>(redis, name, options);
+  std::vector<multi_name> const names{"{" + name + "}:c", name, "{" + name + "}:b"};
+  return std::make_unique<several_names>(redis, names, options);
+}
+std::unique_ptr<any_lock> make_several_kinds(client& redis, std::string name, lock_options options) {
+  std::vector<multi_name> const names{permits("{" + name + "}:c", 1, 1), name, read("{" + name + "}:b")};
+  return std::make_unique<several_names>(redis, names, options);
 }
 
 template <class Lock>
@@ -97,6 +103,7 @@ std::vector<subject> const& kinds_of_one_deployment() {
       {"recursive_mutex_poll", wake::poll, make_lock<recursive_mutex>},
       {"multi_mutex_inbox", wake::inbox, make_several_names},
       {"multi_mutex_poll", wake::poll, make_several_names},
+      {"multi_mutex_of_kinds_inbox", wake::inbox, make_several_kinds, handoff::by_asking},
       {"mutex_redisson", wake::inbox, on_redisson<make_lock<mutex>, true>, handoff::in_process,
        layout::owner_field},
       {"mutex_redisson_poll", wake::poll, on_redisson<make_lock<mutex>>, handoff::in_process,

@@ -36,6 +36,7 @@ class any_lock {
 enum class handoff {
   in_process,  ///< without a request
   by_server,   ///< the server knows the order of all callers of all clients
+  by_asking,   ///< each caller asks for itself, and is told to ask again
 };
 
 /// The content of the key of a held lock.

@@ -41,6 +41,22 @@ TEST(multi_names, never_join_to_the_same_from_different_lists) {
   EXPECT_NE(join({"a:1", "b"}), join({"a", "1:b"}));
 }
 
+TEST(multi_names, keep_their_kinds_whatever_bytes_they_have) {
+  std::vector<holdfast::multi_name> const all{"2=write:", holdfast::read("a:1=read"),
+                                              holdfast::permits(std::string{"\0=:", 3}, 2, 5)};
+  auto const joined = holdfast::recipes::join_names(all);
+  std::vector<std::string> kinds;
+  std::vector<std::string> names;
+  for (auto const& [name, kind] : holdfast::recipes::split_kinds(joined)) {
+    kinds.emplace_back(kind);
+    names.emplace_back(name);
+  }
+  EXPECT_THAT(kinds, ElementsAre("write", "read", "2/5"));
+  EXPECT_THAT(names, ElementsAre(all[0].name, all[1].name, all[2].name));
+  EXPECT_EQ(holdfast::recipes::split_names(joined).size(), 3u);
+  EXPECT_NE(joined, holdfast::recipes::join_names(names));
+}
+
 TEST(multi_names, are_shown_in_part_when_there_are_many) {
   auto const title = [](std::vector<std::string_view> const& names) {
     return holdfast::recipes::title_of(names);

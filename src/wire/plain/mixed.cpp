@@ -1,0 +1,100 @@
+#include "wire/plain/mixed.hpp"
+
+#include "script/names.hpp"
+#include "scripts/mixed.hpp"
+#include "wire/lock_names.hpp"
+
+namespace holdfast::recipes::plain {
+namespace {
+
+using namespace engine;
+
+namespace mixed_calls {
+
+namespace lua = scripts::mixed;
+
+constexpr std::string_view to_write{"write"};
+constexpr std::string_view to_read{"read"};
+
+/// Keys of all names, and their kinds. The strings must outlive the making of the call.
+struct all_keys {
+  explicit all_keys(std::string_view joined) {
+    auto const list = split_kinds(joined);
+    beside.reserve(3 * list.size());
+    keys.reserve(4 * list.size());
+    kinds.reserve(list.size());
+    for (auto const& [name, kind] : list) keys.push_back({name});
+    for (auto const& [name, kind] : list) add(names::token_counter(name));
+    for (auto const& [name, kind] : list) {
+      auto const lock = kind == to_write || kind == to_read;
+      add(lock ? names::queue(name) : names::permit_queue(name));
+    }
+    for (auto const& [name, kind] : list) {
+      auto const lock = kind == to_write || kind == to_read;
+      add(lock ? names::readers(name) : names::permits(name));
+      kinds.emplace_back(kind);
+    }
+  }
+  std::vector<std::string> beside{};
+  std::vector<key> keys{};
+  std::vector<arg> kinds{};
+
+ private:
+  void add(std::string name) { keys.push_back({beside.emplace_back(std::move(name))}); }
+};
+
+/// There are no handoffs, so one token is enough.
+call acquire(std::string_view name, acquire_request const& request) {
+  all_keys const k{name};
+  return lua::acquire{.keys = k.keys,
+                      .owner = request.owner,
+                      .ttl_ms = request.ttl.count(),
+                      .tokens = 1,
+                      .mode = request.join ? "join" : "ask",
+                      .ticket = request.ticket,
+                      .starvation_us = request.policy.starvation.count(),
+                      .grant_ms = request.policy.grant.count(),
+                      .publish = word_of(request.policy.publish),
+                      .kinds = k.kinds}();
+}
+
+template <class Script>
+call leave(owned lease, release_policy policy) {
+  all_keys const k{lease.name};
+  return Script{.keys = k.keys,
+                .owner = lease.owner,
+                .starvation_us = policy.starvation.count(),
+                .grant_ms = policy.grant.count(),
+                .publish = word_of(policy.publish),
+                .kinds = k.kinds}();
+}
+
+call renew(milliseconds ttl, std::span<owned const> leases) {
+  std::vector<std::string> readers;
+  lua::renew script{.keys = {}, .ttl_ms = ttl.count(), .leases = {}};
+  for (auto const& lease : leases) {
+    auto const list = split_kinds(lease.name);
+    script.leases.emplace_back(lease.owner);
+    script.leases.emplace_back(list.size());
+    for (auto const& [name, kind] : list) {
+      script.keys.push_back({name});
+      script.leases.emplace_back(kind);
+      readers.push_back(names::readers(name));
+    }
+  }
+  for (auto const& key : readers) script.keys.push_back({key});
+  return script();
+}
+
+}  // namespace mixed_calls
+}  // namespace
+
+constinit engine::recipe const mixed{.order = order::barging,
+                                     .sharing = sharing::counted,
+                                     .acquire = mixed_calls::acquire,
+                                     .release = mixed_calls::leave<mixed_calls::lua::release>,
+                                     .abandon = mixed_calls::leave<mixed_calls::lua::abandon>,
+                                     .renew = mixed_calls::renew,
+                                     .several = &several};
+
+}  // namespace holdfast::recipes::plain

@@ -141,6 +141,23 @@ TEST_F(ghosts, of_one_s_own_are_no_obstacle) {
   EXPECT_TRUE(fair.try_acquire());
 }
 
+TEST_F(ghosts, of_any_kind_are_no_obstacle_to_several_names) {
+  auto const old_owner = owner_of_old(redis_);
+  constexpr auto for_long = "99999999999999";
+  auto const put_reader_back = [&] {
+    put_back("orders", std::string{names::held_by_readers});
+    raw_.command({"ZADD", names::readers("orders"), for_long, old_owner + ":r"});
+  };
+  put_reader_back();
+  EXPECT_TRUE((multi_mutex{redis_, {"orders", "others"}}.try_acquire()));
+  put_reader_back();
+  EXPECT_TRUE((multi_mutex{redis_, {"orders", read("others")}}.try_acquire()));
+  put_back("orders", old_owner);
+  EXPECT_TRUE((multi_mutex{redis_, {"orders", read("others")}}.try_acquire()));
+  raw_.command({"ZADD", "slots", "-1", "holdfast_permits:1", for_long, old_owner});
+  EXPECT_TRUE((multi_mutex{redis_, {permits("slots", 1, 1), "others"}}.try_acquire()));
+}
+
 TEST_F(ghosts, of_another_client_are_an_obstacle) {
   client other{server_.url(), with_long_timeouts()};
   auto const old_owner = owner_of_old(other);

@@ -131,15 +131,16 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   if (!queue.lock_recipe().leased || queue.lock_recipe().abandon == nullptr) return false;
   std::string_view const name = queue.name();
   auto const* const several = queue.lock_recipe().several;
-  auto const over =
-      several == nullptr ? is_over(number, {&name, 1}, now) : is_over(number, several->all(name), now);
-  if (!over) return false;
+  auto const all = several == nullptr ? std::vector{name} : several->all(name);
+  if (!is_over(number, all, now)) return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
   for (auto const side : {names::reader_suffix, names::upgrade_suffix}) {
     if (!holder.ends_with(side)) continue;
-    backend_.run(leave_readers(name, client_.owner_id(number), side, notifications_.publish_method()), {},
-                 {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
+    for (auto const each : all) {
+      backend_.run(leave_readers(each, client_.owner_id(number), side, notifications_.publish_method()), {},
+                   {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
+    }
     return true;
   }
   pending_releases_.abandon(queue, number, contender.policy, now);

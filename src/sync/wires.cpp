@@ -85,7 +85,7 @@ engine::recipe const& choose(wires const& kind, std::span<std::string const> nam
 }
 
 engine::recipe const& choose(std::span<multi_name const> names, lock_options const& options,
-                             engine::core const& client) {
+                             engine::core& client) {
   std::vector<std::string> plain_names;
   plain_names.reserve(names.size());
   for (auto const& wanted : names) plain_names.push_back(wanted.name);

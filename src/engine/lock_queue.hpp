@@ -58,8 +58,8 @@ class waiter : public queue_hook, public try_hook {
   int amount = 1;                 ///< permits wished for
   std::uint64_t in_place_of = 0;  ///< the number of the lease that it would turn into this lock; 0: none
   std::uint32_t thread = 0;       ///< that waits, and may be part of a deadlock; 0: nobody looks for one
-  std::uint64_t number = 0;       ///< of the contender that it opens: that of a lease which is over; 0: a new one
-  bool tries_only = false;        ///< it tries, and doesn't wait
+  std::uint64_t number = 0;  ///< of the contender that it opens: that of a lease which is over; 0: a new one
+  bool tries_only = false;   ///< it tries, and doesn't wait
   /// Until when it waits for a server that hasn't answered yet; min(): for connect_timeout, and for one that
   /// was never reached no longer than the first attempt takes; max(): the server is known to exist.
   time_point patient_until = time_point::min();

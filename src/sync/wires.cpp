@@ -60,11 +60,14 @@ engine::recipe const& choose_recipe(wires const& kind, std::span<std::string con
 
 void check_detection(engine::recipe const& chosen, std::string const& name, engine::core& client) {
   if (chosen.blocked_by == engine::blocked_by::unknown) {
-    throw error{std::errc::invalid_argument,
-                "lock_options::detect_deadlock of lock \"" + name +
-                    "\" is for mutex, fair_mutex, recursive_mutex, shared_mutex and multi_mutex on the plain "
-                    "wire: elsewhere nothing says for whom a caller waits, or there is no place to say it. "
-                    "Leave it out, and wait for a limited time"};
+    throw error{
+        std::errc::invalid_argument,
+        "lock_options::detect_deadlock of lock \"" + name +
+            "\" is for mutex, fair_mutex, recursive_mutex, shared_mutex, and a multi_mutex whose names are "
+            "all to "
+            "write, on the plain wire: elsewhere nothing says for whom a caller waits, or there is no "
+            "place to say it. "
+            "Leave it out, and wait for a limited time"};
   }
   client.check_scripts("lock_options::detect_deadlock");
 }

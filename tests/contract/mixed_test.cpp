@@ -96,7 +96,8 @@ INSTANTIATE_TEST_SUITE_P(
          .listening = {ben},
          .call = acquire(join_request(caller)),
          .expect = {.reply = is_busy(nearly_20_s, 1, Gt(0), reads(anna)),
-                    .after = {.b = {reader(anna)}, .b_waits = {{ben}, {caller_reads}}}}},
+                    .after = {.b = {reader(anna)}, .b_waits = {{ben}, {caller_reads}}},
+                    .messages = {woken(ben, "b")}}},  // to see whether it stands still
         {.name = "reads_past_a_writer_whose_process_is_gone",
          .given = {.b = {reader(anna)}, .b_waits = {{ben, long_ago}}},
          .call = acquire(join_request(caller)),

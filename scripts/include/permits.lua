@@ -116,15 +116,16 @@ local function let_in(grant_ms, self, ttl_ms)
   return mine
 end
 
--- From now on there are so many altogether.
+local function end_empty()
+  if out == 0 then redis.call('DEL', lock) end
+end
+
+-- From now on there are so many altogether. The set may be left with nobody in it, by who looked at several names.
 local function set_limit(wanted)
   local before = limit and marker()
   limit = wanted
+  end_empty()
   if out == 0 or before == marker() then return end
   redis.call('ZADD', lock, -out, marker())
   redis.call('ZREM', lock, before)
-end
-
-local function end_empty()
-  if out == 0 then redis.call('DEL', lock) end
 end

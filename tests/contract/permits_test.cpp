@@ -400,6 +400,16 @@ TEST_F(permits, become_more_once_however_often_that_is_sent) {
   EXPECT_EQ(size(), 0) << "never less than none";
 }
 
+TEST_F(permits, become_more_where_the_set_is_left_with_nobody_in_it) {
+  given_out(2, {});  // as it is when the last one's time is over, and who looked wanted other names, too
+  given_waiting({{rival, 3, 30}});
+  subscription inboxes{server_, {rival}};
+  EXPECT_THAT(run(resize("set", 3)), is(1));
+  EXPECT_THAT(out(), (parties{{rival, 3}}));
+  EXPECT_THAT(run(counts()), is_list({0, 3, 3}));
+  EXPECT_THAT(out(), (parties{{rival, 3}}));
+}
+
 TEST_F(permits, are_counted_from_what_is_offered_where_nobody_has_said_it) {
   EXPECT_THAT(run(counts(5)), is_list({5, 5, 0}));
   EXPECT_THAT(run(resize("add", 2, 5)), is(1));

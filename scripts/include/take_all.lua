@@ -44,7 +44,7 @@ local function take_all(names, how)
     if name.queued and i ~= busy then
       name.kind.unqueue(name)
       if ticket == '' then ticket = name.queued end
-      name.kind.make_way(name, how.grant_ms)
+      pcall(name.kind.make_way, name, how.grant_ms)  -- as in give_all_back
     end
   end
   ticket = at_name.kind.join(at_name, ticket)
@@ -55,7 +55,7 @@ local function take_all(names, how)
       name.kind.take(name, how.grant_ms)
     elseif name.free and (name.mine or told or name.queued) then
       if name.mine then name.kind.give(name) end
-      name.kind.tell(name, how.starvation_us, how.grant_ms)
+      pcall(name.kind.tell, name, how.starvation_us, how.grant_ms)
     end
   end
   local reply = at_name.kind.busy(at_name, ticket)

@@ -348,7 +348,6 @@ TEST_F(multi_of_kinds, gets_its_turn_though_its_names_are_never_free_together) {
   // Two threads take turns so that one of the names is always taken.
   std::atomic<bool> stopping = false;
   std::array<std::atomic<int>, 2> rounds{};
-  std::vector<std::jthread> threads;
   auto const take_turns = [&](std::size_t i, auto const& acquire) {
     while (!stopping) {
       auto const held = acquire();
@@ -358,6 +357,7 @@ TEST_F(multi_of_kinds, gets_its_turn_though_its_names_are_never_free_together) {
       (void)true_within(300ms, [&] { return rounds[1 - i] != before || stopping; });
     }
   };
+  std::vector<std::jthread> threads;
   threads.emplace_back([&] { take_turns(0, [&] { return p_.acquire(2); }); });
   threads.emplace_back([&] { take_turns(1, [&] { return r_.acquire(); }); });
   ASSERT_TRUE(eventually([&] { return rounds[0] > 3 && rounds[1] > 3; }));

@@ -2,6 +2,7 @@
 #include <new>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "engine/failure.hpp"
 #include "engine/lease_calls.hpp"
@@ -23,11 +24,12 @@ error not_held(lease_state const& lease) {
 /// A renewal under way would find the lock given back, and say that it is lost, when a connection breaks
 /// and both are sent again, the renewal first.
 void await_renewal(reactor::loop& loop, reactor::lock& hold, lease_state& lease) {
-  if (!lease.renewing) return;
-  reactor::blocked_thread caller;
-  lease.when_settled([&loop, &caller] { loop.wake(caller); });
-  loop.wait(hold, caller);
-  hold.lock();
+  while (lease.renewing) {  // the next one may begin before this thread has the lock again
+    reactor::blocked_thread caller;
+    lease.when_settled([&loop, &caller] { loop.wake(caller); });
+    loop.wait(hold, caller);
+    hold.lock();
+  }
 }
 
 /// Lets the loop go on for a moment, and drives it.
@@ -65,8 +67,11 @@ void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
   try {
     auto result = request_conversion(hold, *lease, script);
     while (passes(result) && lease->valid()) {
+      auto const copied = result.refusal()->resent;
       wait_a_moment(loop_, hold);
       result = request_conversion(hold, *lease, script);
+      if (auto* const refusal = std::get_if<refused>(&result.content))
+        refusal->resent = refusal->resent || copied;
     }
     reason = end_laying_down(*lease, result, boot_clock::now());
   } catch (std::bad_alloc const&) {

@@ -198,6 +198,33 @@ TEST_F(condition_fault, still_holds_the_lease_when_the_server_refuses_the_wait) 
   EXPECT_EQ(held.release(), release_result::released);
 }
 
+/// The first copy of the request has given the lock back, the second meets a server that isn't ready, and
+/// then one that says no for good.
+TEST_F(condition_fault, knows_that_a_refused_wait_may_have_begun_by_an_earlier_copy) {
+  auto loading = wait(disturbed_lock_, disturbed_changed_, 10ms);
+  EXPECT_EQ(loading.get(), "ended");
+  auto held = disturbed_lock_.acquire();
+  auto const copies = std::make_shared<int>(0);
+  proxy_.decide([copies](request const& r) {
+    if (kind_of(r) != scripts::condition::begin::source.sha1) return fate::pass();
+    switch (++*copies) {
+      case 1:
+        return fate::cut_after();
+      case 2:
+        return fate::error("LOADING Redis is loading the dataset in memory");
+      default:
+        return fate::error("NOPERM this user has no permissions to run this command");
+    }
+  });
+  EXPECT_THROW(disturbed_changed_.wait(held), error);
+  EXPECT_EQ(*copies, 3);
+  auto const other = lock_.try_acquire_for(20s);
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(held.valid()) << "two hold it";
+  EXPECT_EQ(held.lost_because(), loss_cause::unreachable);
+  EXPECT_TRUE(are_waiting(0));
+}
+
 TEST_F(condition_fault, goes_on_waiting_at_maxmemory) {
   auto waiter = wait(lock_, changed_);
   ASSERT_TRUE(are_listening(1));

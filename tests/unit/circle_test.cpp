@@ -244,11 +244,27 @@ TEST(what_a_thread_waits_for, is_read_as_it_was_written) {
 
 TEST(what_a_thread_waits_for, is_nothing_where_something_else_stands) {
   auto const id = uuid('1') + ":7";
-  for (auto const& text : std::vector<std::string>{
-           "", " ", id, id + " ", id + " 1", id + " 1 ", id + " 1 w", id + " 1 w ", id + " x w 1:a",
-           id + " 1 q 1:a", id + " 1 w 2:a", id + " 1 w 1:ab", id + " 1 w :a", id + " 1 w -1:a",
-           id + " 1 w 99999999999999999999:a", id + " 1 w 1a", "web-1:7 1 w 1:a",
-           id + " 99999999999999999999 w 1:a", std::string(70000, ' ')}) {
+  for (auto const& text : std::vector<std::string>{"",
+                                                   " ",
+                                                   id,
+                                                   id + " ",
+                                                   id + " 1",
+                                                   id + " 1 ",
+                                                   id + " 1 w",
+                                                   id + " 1 w ",
+                                                   id + " x w 1:a",
+                                                   id + " 1 q 1:a",
+                                                   id + " 1 w 2:a",
+                                                   id + " 1 w 1:ab",
+                                                   id + " 1 w :a",
+                                                   id + " 1 w -1:a",
+                                                   id + " 1 w 99999999999999999999:a",
+                                                   id + " 1 w 1a",
+                                                   "web-1:7 1 w 1:a",
+                                                   id + " 99999999999999999999 w 1:a",
+                                                   id + " -9223372036854775808 w 1:a",
+                                                   id + " 0 w 1:a",
+                                                   std::string(70000, ' ')}) {
     EXPECT_FALSE(blocked_wait::from_text(text)) << text;
   }
 }

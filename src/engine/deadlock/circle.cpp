@@ -63,7 +63,8 @@ std::optional<blocked_wait> blocked_wait::from_text(std::string_view text) {
   if (uuid_of(wait.id).empty() || space == text.size()) return std::nullopt;
   text.remove_prefix(space + 1);
   std::int64_t since = 0;
-  if (!take_number(text, ' ', since) || text.size() < 2 || text[1] != ' ') return std::nullopt;
+  if (!take_number(text, ' ', since) || since <= 0) return std::nullopt;
+  if (text.size() < 2 || text[1] != ' ') return std::nullopt;
   if (text[0] != 'r' && text[0] != 'w') return std::nullopt;
   wait.since = std::chrono::microseconds{since};
   wait.blocked_by = text[0] == 'r' ? blocked_by::writer : blocked_by::all;

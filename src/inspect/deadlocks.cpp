@@ -9,6 +9,7 @@
 #include "engine/access.hpp"
 #include "engine/deadlock/circle.hpp"
 #include "inspect/search.hpp"
+#include "script/names.hpp"
 
 namespace holdfast {
 namespace {
@@ -29,7 +30,10 @@ class reading {
   explicit reading(engine::core& server) : server_{server} {}
   void begin_anew() { known_.clear(); }
 
-  void look_at_all(std::vector<std::string> const& names) {
+  void look_at_all(std::vector<std::string> names) {
+    // Of such a name no cluster has a lock, but anybody may say that a thread waits for it.
+    if (server_.deployment().slots)
+      std::erase_if(names, [](std::string const& name) { return !names::fits_in_a_slot(name); });
     std::vector<call> questions;
     questions.reserve(names.size());
     for (auto const& name : names) questions.push_back(engine::look_at_holders(name));

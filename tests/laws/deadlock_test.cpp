@@ -194,7 +194,9 @@ TEST_F(deadlock, is_none_whatever_stands_beside_the_locks) {
   raw_.command({"ZADD", names::blocked("b", dead), "7", "11111111-1111-4111-8111-111111111111:9 1 w 1:a"});
   raw_.command({"ZADD", names::blocked("b", dead), "8", "garbage", "9", std::string("\0\xff", 2), "10",
                 "11111111-1111-4111-8111-111111111111:9 1 w 99:a", "11",
-                "11111111-1111-4111-8111-111111111111:9 1 w 0:"});
+                "11111111-1111-4111-8111-111111111111:9 1 w 0:", "12",
+                "11111111-1111-4111-8111-111111111111:8 1 w 2:}{"});  // no name in a cluster
+  EXPECT_THAT(find_deadlocks(three_), IsEmpty());
   raw_.command({"SET", names::blocked("a", held.owner()), "of another type"});
   auto const outcome = failure_of([&] { EXPECT_TRUE(b.try_acquire_for(wait_limit)); });
   EXPECT_FALSE(outcome.code) << outcome;

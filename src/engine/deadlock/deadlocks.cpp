@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "engine/failure.hpp"
 #include "engine/presence.hpp"
 #include "engine/record.hpp"
 #include "script/names.hpp"
@@ -245,7 +246,8 @@ void deadlocks::on_looked(watch_ptr const& one, std::string const& name,
                           net::response const& response) noexcept {
   if (one->caller == nullptr) return;
   try {
-    if (is_fine(response)) {
+    // Where it may not look, and at a name that nobody can look at, nothing is found.
+    if (!response.failure && !is_transient(response.reply.text)) {
       one->search->found(read_blocked_holds(name, response.reply).all);
       look_further(one);
       return;

@@ -14,9 +14,11 @@ local publish = ARGV[5]
 -- @include to_inbox
 -- @include condition
 if redis.call('ZSCORE', waiting, owner) then
+  local life_ms = math.max(60000, credit_ms)
   -- First: at maxmemory ZADD isn't refused behind it.
-  for _, key in ipairs({waiting, counting}) do redis.call('PEXPIRE', key, math.max(60000, credit_ms)) end
+  redis.call('PEXPIRE', waiting, life_ms)
   redis.call('ZADD', counting, string.format('%.0f', now_ms() + credit_ms), owner)
+  redis.call('PEXPIRE', counting, life_ms)
   let_go_of_dead()
 end
 local since = redis.call('ZSCORE', waiting, owner)

@@ -14,7 +14,9 @@ local function notify_first()
     if not owner then return 0 end
     local heard = to_inbox(owner, queue, 'ready ' .. string.sub(owner, 38) .. ' ' .. lock)
     if heard ~= 0 or first[2] % 2 == 0 then
-      redis.call('ZADD', counting, string.format('%.0f', now_ms() + grant_ms), owner)
+      -- It was there, unless that key alone was lost.
+      local anew = redis.call('ZADD', counting, string.format('%.0f', now_ms() + grant_ms), owner) == 1
+      if anew then redis.call('PEXPIRE', counting, 60000) end
       return 1
     end
     redis.call('ZREM', counting, owner)

@@ -175,6 +175,16 @@ TEST_F(condition_scripts, count_on_one_that_has_no_inbox_yet) {
   run(ask(rival, false), notified(), {}, not_waiting());
 }
 
+TEST_F(condition_scripts, leave_no_key_without_an_end_where_one_was_evicted) {
+  wait({anna, ben});
+  raw_.del(counting_);
+  run(notify(1), is(1), {ready(anna)});
+  EXPECT_THAT(raw_.command({"PTTL", counting_}).integer, AllOf(Gt(0), Le(60000)));
+  raw_.del(counting_);
+  EXPECT_THAT(raw_.command(eval(ask(ben))), waits());
+  EXPECT_THAT(raw_.command({"PTTL", counting_}).integer, AllOf(Gt(0), Le(60000)));
+}
+
 TEST_F(condition_scripts, pass_over_one_that_was_not_heard_of_for_long) {
   wait({caller, anna, ben});
   end_time_of(caller);

@@ -87,7 +87,10 @@ void core::nap(reactor::lock& hold, time_point until) noexcept {
 void core::begin_exit() noexcept {
   if (forked()) return;
   reactor::lock hold{loop_.mutex()};
-  if (!gate_.closed()) contention_.arrivals.set_aside(boot_clock::now());
+  if (!gate_.closed()) {
+    contention_.arrivals.set_aside(boot_clock::now());
+    deadlocks_.set_aside();
+  }
   loop_.leave(hold);
 }
 

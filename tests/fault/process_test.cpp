@@ -188,6 +188,18 @@ TEST_F(process_fault, ends_within_a_bound_at_exit_when_the_server_does_not_answe
   }
 }
 
+TEST_F(process_fault, takes_back_at_exit_what_its_threads_have_said_of_their_waits) {
+  mutex wanted{redis_, "wanted"};
+  auto const lease = wanted.acquire();
+  auto waiting = start(30s);
+  EXPECT_EQ(waiting.reply_to("hold and wait"), "ok");
+  auto const said = [&] { return raw_.keys("*holdfast_blocked*").size(); };
+  ASSERT_TRUE(eventually([&] { return said() == 1; }));
+  waiting.write_line("exit");
+  EXPECT_EQ(waiting.wait(), 0);
+  EXPECT_TRUE(true_within(5s, [&] { return said() == 0; })) << "its ttl is longer";
+}
+
 TEST_F(process_fault, gives_no_lock_back_when_a_forked_child_exits) {
   auto holder = start(30s);
   holder.reply_to("lock");

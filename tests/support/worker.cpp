@@ -147,6 +147,14 @@ void run_in_callback(std::function<void()> f) {
   unused_lock.async_acquire([f = std::move(f)](std::optional<lease>, std::exception_ptr const&) { f(); });
 }
 
+/// In a thread that looks for deadlocks.
+void hold_and_wait() {
+  std::thread{[] {
+    auto const held = keep_forever(new mutex{*redis, "held", {.detect_deadlock = true}}).acquire();
+    (void)keep_forever(new mutex{*redis, "wanted", {.detect_deadlock = true}}).acquire();
+  }}.detach();
+}
+
 void wait_in_callback() {
   auto const begun = std::make_shared<std::atomic<bool>>(false);
   run_in_callback([begun, &own_lock = keep_forever(make_lock_for(*redis).release())] {
@@ -227,6 +235,9 @@ void run_command(std::string const& line) {
   } else if (line == "wait") {
     wait_in_another_thread(*redis);
     answer("waiting");
+  } else if (line == "hold and wait") {
+    hold_and_wait();
+    answer("ok");
   } else if (line == "wait elsewhere") {
     wait_in_another_thread(*make_client());
     answer("waiting");

@@ -66,13 +66,14 @@ class reading {
 
 /// The locks beside which somebody says for what it waits.
 std::vector<std::string> locks_of_waiting_threads(engine::core& server) {
-  static constexpr std::string_view kind{":holdfast_blocked"};
+  static constexpr std::string_view mark{":holdfast_blocked:"};
+  static constexpr auto kind = mark.substr(0, mark.size() - 1);
   std::set<std::string> names;
   inspection::search::visitor const nobody;
   inspection::search query{server, "*", nobody};
-  query.scan("*" + std::string{kind} + ":*", {}, [&names](inspection::search::keys const& page) {
+  query.scan("*" + std::string{mark} + "*", {}, [&names](inspection::search::keys const& page) {
     for (auto const& key : page) {
-      auto const at = key.rfind(std::string{kind} + ":");
+      auto const at = key.rfind(mark);
       auto name = inspection::lock_of(std::string_view{key}.substr(0, at + kind.size()), kind);
       if (!name.empty()) names.insert(std::move(name));
     }

@@ -63,8 +63,9 @@ void check(named_locks const& all, lock_options const& options) {
     if (fresh) continue;
     auto const first = description_of(*before->second);
     auto const second = description_of(lock.wanted);
-    sync::check(false, "the name \"" + lock.name() + "\" is given twice for " + lock.core->url() +
-                           (first == second ? "" : ", " + first + " and " + second));
+    auto text = "the name \"" + lock.name() + "\" is given twice for " + lock.core->url();
+    if (first != second) text.append(", ").append(first).append(" and ").append(second);
+    sync::check(false, text);
   }
 }
 

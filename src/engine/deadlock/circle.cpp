@@ -152,6 +152,7 @@ suspicion::step suspicion::judge(std::vector<blocked_hold> circle, std::string_v
   }
   if (said_.empty()) {
     std::vector<std::int64_t> said;
+    said.reserve(circle.size());
     for (auto const& hold : circle) said.push_back(hold.said);
     said_ = std::move(said);
     return step::wait;

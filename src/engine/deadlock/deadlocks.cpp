@@ -144,6 +144,7 @@ void deadlocks::ask_for_time(watch_ptr const& one) {
 
 std::vector<std::string> deadlocks::places_of(std::uint32_t thread) const {
   std::vector<std::string> all;
+  all.reserve(outer_.size());
   for (auto const& [name, owner] : outer_) all.push_back(names::blocked(name, owner));
   holders_.for_each_of(thread, [&](lease_state const& lease) {
     auto const& kind = lease.queue().lock_recipe();

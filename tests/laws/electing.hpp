@@ -26,6 +26,13 @@ class electing : public testing::Test {
              });
     });
   }
+  /// The second waits to lead with the value "b", and behind it the third with "c".
+  [[nodiscard]] bool both_campaign(pending& second, pending& third) {
+    second_.async_campaign("b", second.handler());
+    if (!has_candidates(1)) return false;
+    third_.async_campaign("c", third.handler());
+    return has_candidates(2);
+  }
   [[nodiscard]] std::string value_of(election& e) {
     auto const leader = e.leader();
     return leader ? leader->value : "-";

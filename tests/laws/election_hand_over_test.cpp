@@ -11,11 +11,8 @@ namespace {
 TEST_F(electing, is_handed_over_when_the_leader_is_asked_from_elsewhere) {
   auto leading = first_.campaign("a");
   pending second;
-  second_.async_campaign("b", second.handler());
-  ASSERT_TRUE(has_candidates(1));
   pending third;
-  third_.async_campaign("c", third.handler());
-  ASSERT_TRUE(has_candidates(2));
+  ASSERT_TRUE(both_campaign(second, third));
   auto const id = id_of(third_client_);
   auto const lost = leading.lost();
   std::jthread const resigning{[&] {
@@ -33,11 +30,8 @@ TEST_F(electing, is_handed_over_when_the_leader_is_asked_from_elsewhere) {
 TEST_F(electing, is_handed_over_later_if_the_leader_does_not_resign_in_time) {
   auto leading = first_.campaign("a");
   pending second;
-  second_.async_campaign("b", second.handler());
-  ASSERT_TRUE(has_candidates(1));
   pending third;
-  third_.async_campaign("c", third.handler());
-  ASSERT_TRUE(has_candidates(2));
+  ASSERT_TRUE(both_campaign(second, third));
   EXPECT_EQ(ask_to_hand_over(first_client_, "e", id_of(third_client_), 1ms), hand_over_result::unanswered);
   EXPECT_FALSE(second.done() || third.done());
   leading.release();

@@ -72,11 +72,8 @@ TEST_F(electing, goes_on_to_the_candidate_that_came_first) {
   auto leading = first_.campaign("a");
   auto const first_term = leading.token();
   pending second;
-  second_.async_campaign("b", second.handler());
-  ASSERT_TRUE(has_candidates(1));
   pending third;
-  third_.async_campaign("c", third.handler());
-  ASSERT_TRUE(has_candidates(2));
+  ASSERT_TRUE(both_campaign(second, third));
   leading.release();
   ASSERT_TRUE(eventually([&] { return second.done(); }));
   EXPECT_FALSE(third.done());
@@ -92,11 +89,8 @@ TEST_F(electing, goes_on_to_the_candidate_that_came_first) {
 TEST_F(electing, lets_a_named_candidate_lead_next) {
   auto leading = first_.campaign("a");
   pending second;
-  second_.async_campaign("b", second.handler());
-  ASSERT_TRUE(has_candidates(1));
   pending third;
-  third_.async_campaign("c", third.handler());
-  ASSERT_TRUE(has_candidates(2));
+  ASSERT_TRUE(both_campaign(second, third));
   EXPECT_EQ(first_.candidates().size(), 2u);
   auto const id = id_of(third_client_);
   EXPECT_EQ(first_.resign_to(leading, id), release_result::released);

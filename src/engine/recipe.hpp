@@ -165,6 +165,10 @@ struct recipe {
   [[nodiscard]] std::string_view first_name(std::string_view name) const {
     return several == nullptr ? name : several->first(name);
   }
+  /// All names of a queue. Throws std::bad_alloc.
+  [[nodiscard]] std::vector<std::string_view> all_names(std::string_view name) const {
+    return several == nullptr ? std::vector{name} : several->all(name);
+  }
 };
 
 }  // namespace holdfast::engine

@@ -77,8 +77,9 @@ bool fast_path::note_release(lock_queue& queue, lease_state const& lease, time_p
     queue.note_busy(now);
     return false;
   }
-  if (auto const* const known = queue.counter(); known != nullptr && !is_calm(*known, now)) return false;
-  if (queue.counter() == nullptr && now - queue.held_here_since < longest_count) {
+  auto const* const known = queue.counter();
+  if (known != nullptr && !is_calm(*known, now)) return false;
+  if (known == nullptr && now - queue.held_here_since < longest_count) {
     try {
       queue.note_counter() = {.token = lease.token() + lease.tokens_left, .by_script = queue.held_here_since};
     } catch (std::bad_alloc const&) {

@@ -130,8 +130,7 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   if (number == queue.releasing) return false;  // the busy reply may be older; in strict order it is
   if (!queue.lock_recipe().leased || queue.lock_recipe().abandon == nullptr) return false;
   std::string_view const name = queue.name();
-  auto const* const several = queue.lock_recipe().several;
-  auto const all = several == nullptr ? std::vector{name} : several->all(name);
+  auto const all = queue.lock_recipe().all_names(name);
   if (!is_over(number, all, now)) return false;
   ++contender.ghosts;
   departed_.note_cleared(number);

@@ -27,11 +27,8 @@ bool is_fine(net::response const& response) noexcept {
   return !response.failure && !response.reply.is_error();
 }
 
-std::vector<std::string> names_of(lock_queue const& queue) {
-  auto const* const several = queue.lock_recipe().several;
-  if (several == nullptr) return {queue.name()};
-  auto const all = several->all(queue.name());
-  return {all.begin(), all.end()};
+std::vector<std::string_view> names_of(lock_queue const& queue) {
+  return queue.lock_recipe().all_names(queue.name());
 }
 
 }  // namespace
@@ -80,7 +77,8 @@ void deadlocks::begin(waiter& caller) noexcept {
     one->caller = &caller;
     one->wait.id = client_.owner_id(queues_.next_number());
     one->wait.blocked_by = caller.queue->lock_recipe().blocked_by;
-    one->wait.names = names_of(*caller.queue);
+    auto const names = names_of(*caller.queue);
+    one->wait.names.assign(names.begin(), names.end());
     one->next.set([this, weak = std::weak_ptr{one}] {
       if (auto const still = weak.lock()) go_on(still);
     });

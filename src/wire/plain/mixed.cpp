@@ -13,8 +13,8 @@ namespace mixed_calls {
 
 namespace lua = scripts::mixed;
 
-constexpr std::string_view to_write{"write"};
-constexpr std::string_view to_read{"read"};
+/// Otherwise it is the number of permits.
+bool is_lock(std::string_view kind) { return kind == "write" || kind == "read"; }
 
 /// Keys of all names, and their kinds. The strings must outlive the making of the call.
 struct all_keys {
@@ -25,13 +25,9 @@ struct all_keys {
     kinds.reserve(list.size());
     for (auto const& [name, kind] : list) keys.push_back({name});
     for (auto const& [name, kind] : list) add(names::token_counter(name));
+    for (auto const& [name, kind] : list) add(is_lock(kind) ? names::queue(name) : names::permit_queue(name));
     for (auto const& [name, kind] : list) {
-      auto const lock = kind == to_write || kind == to_read;
-      add(lock ? names::queue(name) : names::permit_queue(name));
-    }
-    for (auto const& [name, kind] : list) {
-      auto const lock = kind == to_write || kind == to_read;
-      add(lock ? names::readers(name) : names::permits(name));
+      add(is_lock(kind) ? names::readers(name) : names::permits(name));
       kinds.emplace_back(kind);
     }
   }

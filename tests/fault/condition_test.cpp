@@ -122,6 +122,10 @@ TEST_F(condition_fault, wakes_all_when_the_server_comes_back_empty) {
   auto first = wait(lock_, changed_);
   auto second = wait(disturbed_lock_, disturbed_changed_);
   ASSERT_TRUE(are_waiting(2));
+  // The waiters know it too: one that doesn't yet asks again, and is told that its lease has gone.
+  for (auto* const waiting_client : {&redis_, &disturbed_}) {
+    ASSERT_TRUE(mutex(*waiting_client, "others").try_lock());
+  }
   server_.kill9();
   server_.start();
   EXPECT_EQ(first.get(), "ended");

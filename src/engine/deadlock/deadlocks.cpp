@@ -128,8 +128,10 @@ void deadlocks::ask_for_time(watch_ptr const& one) {
       if (is_fine(response)) {
         auto const now = read_blocked_holds({}, response.reply).now;
         auto const waited = boot_clock::now() - one->caller->came_at;
-        one->wait.since = now - std::chrono::duration_cast<std::chrono::microseconds>(waited);
-        one->text = one->wait.to_text();
+        auto dated = one->wait;
+        dated.since = now - std::chrono::duration_cast<std::chrono::microseconds>(waited);
+        one->text = dated.to_text();
+        one->wait = std::move(dated);  // last: a wait that has a time has its text, too
         say(one);
         return;
       }

@@ -22,7 +22,8 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 
 /// Each step of a conversation is disturbed in two ways, and of a quorum, which has three times the steps,
-/// each second step in one way: all in turn. With HOLDFAST_THOROUGH=1 each step is disturbed in all ways.
+/// each second step in one way: all in turn. Of a long conversation each second or third step, since all that
+/// follow are played again for each. With HOLDFAST_THOROUGH=1 each step is disturbed in all ways.
 class conversations : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {
  protected:
   struct counts {
@@ -40,12 +41,16 @@ class conversations : public testing::TestWithParam<std::tuple<std::size_t, std:
   }
 
   template <class Disturbance>
-  static std::vector<Disturbance> ways_at(std::uint64_t step, std::vector<Disturbance> const& all) {
+  static std::vector<Disturbance> ways_at(std::uint64_t step, std::uint64_t steps,
+                                          std::vector<Disturbance> const& all) {
     static auto const thorough = std::getenv("HOLDFAST_THOROUGH") != nullptr;
     if (thorough) return all;
-    if (kinds().masters == 1) return {all[2 * step % all.size()], all[(2 * step + 1) % all.size()]};
-    if (step % 2 != 0) return {};
-    return {all[step / 2 % all.size()]};
+    constexpr std::uint64_t long_one = 80;
+    auto const interval = (kinds().masters == 1 ? 1 : 2) + steps / long_one;
+    if (step % interval != 0) return {};
+    auto const turn = step / interval;
+    if (kinds().masters > 1) return {all[turn % all.size()]};
+    return {all[2 * turn % all.size()], all[(2 * turn + 1) % all.size()]};
   }
 };
 
@@ -57,7 +62,7 @@ TEST_P(conversations, bear_what_goes_wrong_at_each_request) {
                                                                       {fate::delayed, "delayed"}};
   auto const all = play({}, "all is well");
   for (std::uint64_t disturbed = 0; disturbed != all.requests && !HasFailure(); ++disturbed) {
-    for (auto const& [outcome, name] : ways_at(disturbed, disturbances)) {
+    for (auto const& [outcome, name] : ways_at(disturbed, all.requests, disturbances)) {
       (void)play({.fate_of =
                       [&, number = std::uint64_t{0}]() mutable {
                         return number++ == disturbed ? outcome : fate::answered;
@@ -72,7 +77,7 @@ TEST_P(conversations, bear_that_each_message_is_lost_or_late) {
       {std::nullopt, "lost"}, {300ms, "late"}, {1600ms, "nearly too late"}, {2500ms, "too late"}};
   auto const all = play({}, "all is well");
   for (std::uint64_t disturbed = 0; disturbed != all.messages && !HasFailure(); ++disturbed) {
-    for (auto const& [delay, name] : ways_at(disturbed, disturbances)) {
+    for (auto const& [delay, name] : ways_at(disturbed, all.messages, disturbances)) {
       (void)play({.delay_of_message =
                       [&, number = std::uint64_t{0}]() mutable {
                         return number++ == disturbed ? delay : std::optional{0ns};
@@ -91,7 +96,7 @@ TEST_P(conversations_of_masters, bear_that_one_is_away_from_some_request_on) {
   constexpr std::uint64_t interval = 7;  // of no pattern among the requests
   for (std::uint64_t begin = 0; begin < all.requests && !HasFailure(); begin += interval) {
     auto const index = begin / interval % static_cast<std::uint64_t>(kinds().masters);
-    for (auto const& [time, name] : ways_at(begin / interval * 2, absences)) {
+    for (auto const& [time, name] : ways_at(begin / interval * 2, 0, absences)) {
       stage* scene = nullptr;
       (void)play({.fate_of =
                       [&, number = std::uint64_t{0}]() mutable {

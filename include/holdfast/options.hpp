@@ -37,7 +37,7 @@ enum class cas {
   automatic,  ///< the cheapest that the server has: module, native, lua; where one fails, the next, at once
   native,  ///< commands of the server: DELEX and SET IFEQ (Redis 8.4 on), DELIFEQ (Valkey 9 on), CAD and CAS
   module,  ///< commands of the module holdfast: see docs/module.md
-  lua,     ///< scripts alone
+  lua,     ///< scripts alone, whose refusal is an error
 };
 
 /// Whether scripts are called.

@@ -22,8 +22,9 @@ net::settings make_settings(net::endpoint server, client_options const& options,
 
 scripting::command_translator::choice choice_of(client_options const& options, net::endpoint const& server) {
   auto const scriptless = options.scripts == script_calls::never || server.scripts == script_calls::never;
-  return {.way = options.cas != cas::automatic ? options.cas : server.cas,
-          .scripts = scriptless ? scripting::script_trial::unwanted : scripting::script_trial::wanted};
+  auto const way = options.cas != cas::automatic ? options.cas : server.cas;
+  using enum scripting::script_trial;
+  return {.way = way, .scripts = scriptless ? unwanted : way == cas::lua ? needed : wanted};
 }
 
 std::string explain_late_copies(std::string const& reason) {

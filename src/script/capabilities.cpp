@@ -73,7 +73,8 @@ capabilities read_capabilities(script_trial trial, std::span<resp::reply const> 
   for (std::size_t i = 0; i != module_commands().size(); ++i)
     found.module.push_back(is_listed(info, natives.size() + i));
   found.connected_us = microseconds_in(replies[1]);
-  found.scripts = trial == script_trial::wanted && replies.size() > 2 && !replies[2].is_error();
+  found.scripts = trial == script_trial::needed ||
+                  (trial == script_trial::wanted && replies.size() > 2 && !replies[2].is_error());
   if (trial == script_trial::wanted && replies.size() > 2 && replies[2].is_error())
     found.no_scripts = replies[2].text;
   return found;

@@ -35,7 +35,11 @@ struct capabilities {
   [[nodiscard]] bool has_module() const noexcept;
 };
 
-enum class script_trial : std::uint8_t { wanted, unwanted };
+enum class script_trial : std::uint8_t {
+  wanted,    ///< one is called to see whether they are allowed
+  needed,    ///< they are called whatever the server says
+  unwanted,  ///< none is called
+};
 
 /// The commands that tell what a server can do. COMMAND INFO lists what is there, whoever may use it; what
 /// the user may not, or what works otherwise than it looks, is found out at its first use.

@@ -114,7 +114,8 @@ class command_translator::server_translation final : public net::translation {
   }
 
   bool reconsiders(net::request const& request, resp::reply const& refusal) override {
-    if (!server_.scripts || !is_about_scripts(refusal)) return false;
+    if (!server_.scripts || client_.choice_.scripts == script_trial::needed || !is_about_scripts(refusal))
+      return false;
     if (server_.native == dialect::none || scriptless_form(script_of(request).name) == nullptr) return false;
     client_.warn_once("the server doesn't run scripts any more, so locks go without them from now on",
                       refusal.text);

@@ -23,7 +23,7 @@ class command_translator final : public net::translator {
   /// What the user chose.
   struct choice {
     cas way = cas::automatic;
-    script_trial scripts = script_trial::wanted;  ///< unwanted: none is called
+    script_trial scripts = script_trial::wanted;
   };
   using log_function = std::function<void(log_level, std::string const&)>;
   /// `wake`: see form_context. `log` gets at most one warning, and each change of the way as a debug message.

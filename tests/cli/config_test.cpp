@@ -173,7 +173,9 @@ TEST_F(config, local_is_the_private_server_wherever_it_is_said) {
     words arguments{"run"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.insert(arguments.end(), {"job", "--", "true"});
-    return start(arguments, {{"HOLDFAST_LOCAL_DIR", folder.path().string()}, {"PATH", "/nowhere"}});
+    return start(arguments, {{"HOLDFAST_LOCAL_DIR", folder.path().string()},
+                             {"PATH", "/nowhere"},
+                             {"HOLDFAST_REDIS_SERVER", ""}});
   };
   // Nothing is started: there is no redis-server in PATH, which is said where one is wanted.
   auto const wanted = HasSubstr("install it (apt install redis-server)");

@@ -23,7 +23,7 @@ TEST_F(cluster_with_guests, uses_a_node_that_joins_and_forgets_one_that_leaves) 
   }
   ASSERT_FALSE(nodes_.node(0).raw().command({"CLUSTER", "ADDSLOTSRANGE", "10922", "16383"}).is_error());
   ASSERT_TRUE(nodes_.wait_until_ok());
-  client redis{"redis+cluster://" + nodes_.node(0).address()};
+  client redis{"redis+cluster://" + nodes_.node(0).address(), {.cas = cas::lua}};
   mutex m{redis, name_, frequent_renewal_};
   auto const lease = m.acquire();
   ASSERT_TRUE(renews(redis));

@@ -11,7 +11,7 @@ namespace holdfast::test {
 namespace {
 
 TEST_F(clustered, locks_are_spread_over_its_masters) {
-  client redis{nodes_.url()};
+  client redis{nodes_.url(), {.cas = cas::lua}};
   redis.connect();
   for (auto i = 0; i != 60; ++i) {
     mutex m{redis, "orders:" + std::to_string(i)};
@@ -201,7 +201,7 @@ TEST_F(clustered, tells_of_nodes_that_do_not_agree_who_serves_a_slot) {
 }
 
 TEST_F(clustered, teaches_its_scripts_to_a_node_that_may_only_be_asked) {
-  client redis{nodes_.url()};
+  client redis{nodes_.url(), {.cas = cas::lua}};
   mutex m{redis, name_, frequent_renewal_};
   auto lease = m.acquire();
   ASSERT_TRUE(renews(redis));

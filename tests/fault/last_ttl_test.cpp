@@ -12,7 +12,7 @@ TEST_F(last_ttl, is_not_overtaken_by_a_renewal_that_comes_late) {
   auto const known = learn(server_);
   std::atomic<bool> refused = false;  // a renewal, as by a server without scripts: the client resends it
   flaky_proxy proxy{server_.socket_path()};
-  client redis{proxy.url(), with_long_timeouts()};
+  client redis{proxy.url(), with_long_timeouts({.cas = cas::lua})};
   mutex m{redis, "orders", {.ttl = 30s, .renew_every = 100ms}};
   proxy.decide([&](request const& r) {
     if (refused || kind_of(r) != known.renew) return fate::pass();

@@ -280,7 +280,7 @@ TEST_F(rights, to_channels_can_be_missing_for_the_releaser_only) {
 
 TEST_F(rights, to_commands_are_named_when_they_are_missing) {
   allow({"~*", "&*", "+@all", "-evalsha", "-eval"});
-  client redis{url_as("app", "s3cret-of-app"), with_long_timeouts()};
+  client redis{url_as("app", "s3cret-of-app"), with_long_timeouts({.cas = cas::lua})};
   mutex m{redis, "orders"};
   auto const f = failure_of([&] { (void)m.acquire(); });
   EXPECT_EQ(f.code, errc::unauthorized) << f;

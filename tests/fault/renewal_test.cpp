@@ -10,7 +10,7 @@ TEST_F(renewal_by_hand, fails_when_only_the_one_before_it_is_answered) {
   auto const known = learn(server_);
   std::atomic<int> renewals = 0;
   flaky_proxy proxy{server_.socket_path()};
-  client redis{proxy.url(), with_long_timeouts()};
+  client redis{proxy.url(), with_long_timeouts({.cas = cas::lua})};
   mutex m{redis, "orders", {.ttl = 3s, .renew_every = 1s}};
   proxy.decide([&](request const& r) {
     if (kind_of(r) != known.renew) return fate::pass();

@@ -17,10 +17,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace holdfast::cli {
 namespace {
@@ -28,7 +30,7 @@ namespace {
 constexpr auto release_footer =
     R"(With --owner and without --force it gives back what that owner holds, and nothing else. That is for a lock
 that `holdfast acquire` took. A holder that is at work, such as `holdfast run`, isn't asked then, and finds the lock
-lost at its next renewal.
+lost at its next renewal. Several names are those that one owner has taken together (`run --with`).
 
 --force is for a holder that hangs, or was forgotten. The holder is asked first, so that it can stop its work:
 `holdfast run` ends its command, and a program finds its lease lost. If the holder hasn't given the lock back
@@ -68,7 +70,8 @@ Examples
 
 struct release_options {
   common_options common;
-  std::string name;
+  std::vector<std::string> names;
+  std::string name;  ///< the one that it is about
   std::string owner;
   std::string wire;
   std::string grace = "2s";
@@ -241,9 +244,7 @@ int release(release_options const& options) {
   return conclude(force_release(redis, options.name, force), seen, options);
 }
 
-int give_back_by_owner(release_options const& options) {
-  auto const url = find_server(options.common);
-  client redis{url, {.name = "holdfast-release", .log = output::hook()}};
+int give_back_by_owner(client& redis, std::string const& url, release_options const& options) {
   bool const released =
       probe::owned_lock{redis, url, options.name, options.owner, wire_of(options.wire)}.release();
   lock_state const unseen{.name = options.name, .holder = {.owner = options.owner}};
@@ -258,14 +259,28 @@ int give_back_by_owner(release_options const& options) {
                   unseen, options);
 }
 
+/// The exit code of the last name that isn't given back.
+int give_back_by_owner(release_options options) {
+  auto const url = find_server(options.common);
+  client redis{url, {.name = "holdfast-release", .log = output::hook()}};
+  int code = ok;
+  for (auto const& name : options.names) {
+    options.name = name;
+    int const one = give_back_by_owner(redis, url, options);
+    if (one != ok) code = one;
+  }
+  return code;
+}
+
 }  // namespace
 
 void add_release(command_line& line, action& chosen) {
   auto const options = std::make_shared<release_options>();
   auto command =
       line.add_command("release", "Give a lock back (--owner), or take it from its holder (--force)");
-  command.usage("holdfast release --owner ID|--force [OPTIONS] NAME");
-  add_name(command, options->name);
+  command.usage("holdfast release --owner ID|--force [OPTIONS] NAME...");
+  command.values("NAME", options->names, "The name of the lock: the key in Redis", " ");
+  command.required("NAME");
   command.flag("--force", options->force, "Take the lock from a holder that may be at work");
   command.flag("-y,--yes", options->yes, "Don't ask; needed if stdin is not a terminal");
   command.value("--grace", options->grace,
@@ -280,7 +295,9 @@ void add_release(command_line& line, action& chosen) {
   add_common(command, options->common);
   command.footer(release_footer);
   command.when_read([options, &chosen] {
-    require(!options->name.empty(), "NAME is empty: say which lock");
+    require(std::ranges::count(options->names, "") == 0, "NAME is empty: say which lock");
+    require(!options->force || options->names.size() == 1, "--force: takes one NAME at a time");
+    options->name = options->names.front();
     require(options->force || !options->owner.empty(),
             "the holder gives a lock back, by --owner; to take it from the holder, add --force (`holdfast "
             "inspect "

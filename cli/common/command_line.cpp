@@ -65,6 +65,7 @@ bool is_shown(CLI::Option const* const option) { return !option->get_group().emp
 
 declared_value described(CLI::Option const& from) {
   declared_value made{.names = {}, .text = from.get_description(), .shown = {}};
+  made.repeats = from.get_items_expected_max() > 1;
   if (from.get_positional()) made.names.push_back(from.get_name(true));
   for (auto const& name : from.get_snames()) made.names.push_back('-' + name);
   for (auto const& name : from.get_lnames()) made.names.push_back("--" + name);
@@ -107,6 +108,19 @@ void command_options::value(std::string const& names, std::string& to, std::stri
 void command_options::value(std::string const& names, std::optional<std::string>& to, std::string const& text,
                             std::string const& shown) {
   add_value(*command_, names, into(to), text, shown, "TEXT");
+}
+
+void command_options::values(std::string const& names, std::vector<std::string>& to, std::string const& text,
+                             std::string const& shown) {
+  auto take = [&to](CLI::results_t const& words) {
+    to = words;
+    return true;
+  };
+  auto* const option = command_->add_option(names, CLI::callback_t{std::move(take)}, text);
+  option->type_name("TEXT")->option_text(shown)->type_size(1)->expected(
+      1, CLI::detail::expected_max_vector_size);
+  // Otherwise an option would take the operands behind its word, too.
+  option->allow_extra_args(option->get_positional());
 }
 
 void command_options::value(std::string const& names, std::optional<std::int64_t>& to,

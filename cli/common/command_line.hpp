@@ -31,6 +31,9 @@ class command_options {
   void value(std::string const& names, std::string& to, std::string const& text, std::string const& shown);
   void value(std::string const& names, std::optional<std::string>& to, std::string const& text,
              std::string const& shown);
+  /// May be given several times, with a word each; an operand takes several words.
+  void values(std::string const& names, std::vector<std::string>& to, std::string const& text,
+              std::string const& shown);
   /// A whole number.
   void value(std::string const& names, std::optional<std::int64_t>& to, std::string const& text,
              std::string const& shown);
@@ -65,6 +68,7 @@ struct declared_value {
   std::vector<std::string> names;  ///< with dashes, short names first
   std::string text;
   std::string shown;  ///< the placeholder of the value; empty: a flag
+  bool repeats = false;
 };
 
 struct declared_command {

@@ -77,6 +77,13 @@ Readers, writers and slots
   kind, holdfast refuses it: exit code 65. All callers must give the same N. A caller that gives another number
   is refused (65); --set-slots changes it.
 
+Several names: --with, --with-shared, --with-slots
+  take further names together with NAME, all or none: to write, to read, or for a slot. Each is the same lock as
+  that of a run of that name alone. While holdfast waits for one of them it holds none of the others, except for
+  short times once it has waited long, so no order of the names leads to a deadlock. The lock is lost with the
+  first name that is lost. In a cluster the names have to be in one hash slot: {orders}:7 and {orders}:rates.
+  It excludes --fair, Redisson's wire and redis+quorum://.
+
 systemd
   In a unit with Type=notify holdfast says READY=1 when it has the lock, and shows its state while it waits
   (STATUS). COMMAND doesn't get NOTIFY_SOCKET. For an example see docs/recipes.md.
@@ -134,10 +141,12 @@ Configuration files
     local = true|false      true: --local, instead of a url; false: no private server on a terminal either
 
 Environment of COMMAND
-  HOLDFAST_NAME    the name of the lock
+  HOLDFAST_NAME    the name of the lock; of several the first
   HOLDFAST_TOKEN   the fencing token: a number that grows with each holder of the name. Pass it on with writes
-                   to a store that can refuse older tokens. Not set if the lock has no tokens.
+                   to a store that can refuse older tokens. Several names have the same one. Not set if the
+                   lock has no tokens.
   HOLDFAST_OWNER   the owner id in Redis
+  HOLDFAST_OUTER_n for a holdfast in COMMAND: the locks further out, and the other names of this one
 
 Exit codes
   The exit code of COMMAND. If signal n ended COMMAND, or the wait, holdfast ends by the same signal; shells show
@@ -163,6 +172,7 @@ Examples
   holdfast run --once-per day --offset 6h --retry-failed backup -- ./backup        # cron every 10 minutes
   holdfast run --slots 3 encoder -- ./encode                     # at most three hosts at a time
   holdfast run --replicas 1 deploy:web -- ./deploy               # survives the loss of the master
+  holdfast run account:7 --with-shared rates --with-slots 2:api -- ./bill 7        # all of them or none
   holdfast run --shared prices -- ./report                       # not while somebody runs --exclusive prices
   holdfast run --no-wait --wait-server 5m warm-up -- ./warm      # at boot, when Redis may come later
   holdfast run --wait 30s --ttl 10s deploy:web -- sh -c 'echo "token $HOLDFAST_TOKEN"; ./deploy'

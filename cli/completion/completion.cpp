@@ -11,7 +11,11 @@ namespace completion {
 namespace {
 
 option option_of(declared_value const& from) {
-  return {.names = from.names, .text = from.text, .value = from.shown, .choices = choices_in(from.shown)};
+  return {.names = from.names,
+          .text = from.text,
+          .value = from.shown,
+          .choices = choices_in(from.shown),
+          .repeats = from.repeats};
 }
 
 std::vector<option> options_of(std::vector<declared_value> const& all) {

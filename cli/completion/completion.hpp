@@ -26,6 +26,7 @@ struct option {
   std::string text;
   std::string value;                 ///< the placeholder of the value; empty: a flag
   std::vector<std::string> choices;  ///< the possible values; empty: any
+  bool repeats = false;              ///< may be given several times
 };
 
 /// The operand of a command; no command has two.

@@ -65,6 +65,7 @@ std::string specifications(std::vector<option> const& options) {
   for (auto const& option : options) {
     for (auto const& name : option.names) {
       auto spec = option.names.size() > 1 ? fmt::format("({})", fmt::join(option.names, " ")) : std::string{};
+      if (option.repeats) spec += '*';
       spec += name;
       if (!option.value.empty() && name.starts_with("--")) spec += '=';
       spec += '[' + escaped(option.text, "[]\\") + ']';

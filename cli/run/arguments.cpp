@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,17 +33,28 @@ struct typed {
   bool pass_url = false;
 };
 
+bool any_is(run_options const& run, run_side const side) {
+  return std::ranges::count(names_of(run), side, &run_name::side) != 0;
+}
+
 /// Refuses what doesn't apply to readers, writers and slots.
-void check_side(typed const& from, run_side const side) {
-  if (from.detect_deadlock && side == run_side::slot) {
+void check_side(typed const& from, run_options const& run) {
+  auto const side = run.side;
+  if (from.detect_deadlock && any_is(run, run_side::slot)) {
     throw failure{usage,
                   "--detect-deadlock: a slot may come from anybody, so nothing says for whom a run waits; "
                   "leave it out, and use --wait"};
   }
-  if (side == run_side::alone) return;
-  if (from.keep && side == run_side::shared)
+  if (from.detect_deadlock && !run.with.empty() && any_is(run, run_side::shared)) {
+    throw failure{
+        usage,
+        "--detect-deadlock: of names that are taken together, all have to be taken to write, by --with; "
+        "leave it out, and use --wait"};
+  }
+  if (from.keep && any_is(run, run_side::shared))
     throw failure{usage,
                   "--keep: a lock to read doesn't keep other readers out; leave out --keep or --shared"};
+  if (side == run_side::alone) return;
   if (auto const limit = limit_option(from.limit); !limit.empty()) {
     throw failure{usage, fmt::format("{}: goes with a lock that has one holder at a time, so without {}",
                                      limit, option_of(side))};
@@ -71,7 +83,7 @@ run_options checked(typed& from, words_after const words) {
   run.keep = from.keep;
   run.pass_url = from.pass_url;
   run.detect_deadlock = from.detect_deadlock;
-  check_side(from, run.side);
+  check_side(from, run);
   run.max_hold = max_hold_of(from.max_hold);
   run.again = again_of(from);
   run.limit = limit_of(from.limit);
@@ -95,6 +107,7 @@ void add_run(command_line& line, action& chosen, words_after const command) {
   run.value("--on-lost", values->policy, "What to do with the command if the lock is lost (default: term)",
             "term|kill|warn");
   add_kind(run, values->lock);
+  add_with(run, values->lock.with);
   run.flag("--keep", values->keep, "Leave the lock to its ttl at the end instead of giving it back");
   run.flag(
       "--detect-deadlock", values->detect_deadlock,

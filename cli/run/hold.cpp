@@ -86,7 +86,7 @@ using lease_user = int (*)(lease, run_options const&, hold_words const&, signals
 
 int with_lease(run_options const& asked, hold_words const& given, lease_user const use) {
   auto const url = choose_server(asked.server);
-  check_fits(asked, probe::named_servers{url}.kind());
+  check_fits(asked, probe::named_servers{url});
   signals const receiver;
   client redis{url,
                {.name = "holdfast-hold",

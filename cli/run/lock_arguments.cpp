@@ -2,10 +2,13 @@
 
 #include "common/configuration.hpp"
 #include "common/exit_codes.hpp"
+#include "run/locks.hpp"
 
 #include <fmt/format.h>
 
 #include <chrono>
+#include <string>
+#include <vector>
 
 namespace holdfast::cli {
 namespace {
@@ -20,9 +23,8 @@ run_side side_of(lock_words const& from) {
   if (from.slots && (from.shared || from.exclusive))
     throw failure{usage,
                   "--slots: slots are a semaphore, --shared and --exclusive a read-write lock; choose one"};
-  if (from.slots && *from.slots < 1)
-    throw failure{usage, fmt::format("--slots: {} is not a number of slots; at least 1", *from.slots)};
-  if (from.set_slots && !from.slots) throw failure{usage, "--set-slots: goes with --slots N, their number"};
+  if (from.set_slots && !from.slots && from.with.slots.empty())
+    throw failure{usage, "--set-slots: goes with --slots N, their number"};
   if (from.slots) return run_side::slot;
   if (from.shared) return run_side::shared;
   return from.exclusive ? run_side::exclusive : run_side::alone;
@@ -129,7 +131,8 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
                    .wait = {},
                    .label = label_from(from),
                    .side = side_of(from),
-                   .slots = from.slots.value_or(0),
+                   .slots = from.slots ? checked_slots("--slots", *from.slots) : 0,
+                   .with = with_of(from.with),
                    .set_slots = from.set_slots,
                    .replicas = replicas_of(from),
                    .fsynced = from.fsynced,
@@ -138,6 +141,7 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
                    .limit = {},
                    .server = from.common};
   check_side(from, lock.side);
+  check_with(lock);
   if (from.wait) lock.wait = duration_of("--wait", *from.wait);
   if (from.no_wait) lock.wait = 0ms;
   if (from.wait_server) lock.wait_server = duration_of("--wait-server", *from.wait_server);
@@ -146,8 +150,29 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
   return lock;
 }
 
-void check_fits(run_options const& options, probe::deployment_kind const servers) {
-  if (servers != probe::deployment_kind::quorum) return;
+namespace {
+
+void check_together(run_options const& options, probe::named_servers const& servers) {
+  if (options.with.empty()) return;
+  if ((options.wire == wire::automatic ? servers.wire() : options.wire) == wire::redisson) {
+    throw failure{
+        usage,
+        "--with: names are taken together on the plain wire only; leave out --wire redisson, or the "
+        "?wire=redisson of the URL"};
+  }
+  std::vector<std::string> names;
+  for (auto const& each : names_of(options)) names.push_back(each.name);
+  if (servers.keep_together(names)) return;
+  throw failure{usage,
+                fmt::format("--with: in a cluster the names have to be in one hash slot, so with one part in "
+                            "braces, as in \"{{orders}}:7\" and \"{{orders}}:rates\"; {} are not",
+                            title_of(options))};
+}
+
+}  // namespace
+
+void check_fits(run_options const& options, probe::named_servers const& servers) {
+  if (servers.kind() != probe::deployment_kind::quorum) return check_together(options, servers);
   if (options.lead_value) {
     throw failure{usage,
                   "lead: the servers of redis+quorum:// know nothing of each other, so they have no common "
@@ -159,6 +184,11 @@ void check_fits(run_options const& options, probe::deployment_kind const servers
                   "leave it out, and use --wait"};
   }
   constexpr auto instead = "leave it out, or use redis://, redis+sentinel:// or redis+cluster://";
+  if (!options.with.empty()) {
+    throw failure{
+        usage,
+        fmt::format("--with: the servers of redis+quorum:// vote about one name at a time; {}", instead)};
+  }
   if (options.side != run_side::alone) {
     throw failure{usage,
                   fmt::format("{}: the servers of redis+quorum:// vote about locks that have one holder "

@@ -4,6 +4,7 @@
 #include "common/command_line.hpp"
 #include "common/options.hpp"
 #include "run/run.hpp"
+#include "run/with_names.hpp"
 
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,7 @@ struct lock_words {
   std::optional<std::string> ttl;
   std::optional<std::string> label;
   std::optional<std::int64_t> slots;
+  with_words with{};  ///< of `run` alone
   std::optional<std::int64_t> replicas;
   std::string wire;
   bool no_wait = false;

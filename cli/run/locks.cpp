@@ -6,14 +6,17 @@
 #include <holdfast/election.hpp>
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fair_mutex.hpp>
+#include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/quorum_mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
 #include <fmt/format.h>
 
+#include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast::cli {
 namespace {
@@ -75,23 +78,28 @@ class shared_run : public run_lock {
   shared_mutex lock_;
 };
 
+/// Sets the number of slots, or finds that it is the same.
+void agree_on(expiring_semaphore& slots, run_name const& wanted, bool const may_change) {
+  if (slots.try_set_permits(wanted.slots)) return;
+  auto const before = slots.permits();
+  if (before == wanted.slots) return;
+  auto const name = output::quoted(wanted.name);
+  if (!may_change) {
+    throw failure{wrong_type,
+                  fmt::format("slots of {} are {}, not {}: all callers must say the same number, or "
+                              "more would run at a time than some of them allow; --set-slots "
+                              "changes it",
+                              name, before, wanted.slots)};
+  }
+  slots.set_permits(wanted.slots);
+  output::note(fmt::format("slots of {} changed from {} to {}", name, before, wanted.slots));
+}
+
 class slot_run : public run_lock {
  public:
   slot_run(client& redis, run_options const& options)
       : slots_{redis, options.name, lock_options_for(options)}, count_{options.slots} {
-    if (slots_.try_set_permits(count_)) return;
-    auto const before = slots_.permits();
-    if (before == count_) return;
-    if (!options.set_slots) {
-      throw failure{wrong_type,
-                    fmt::format("slots of {} are {}, not {}: all callers must say the same number, or "
-                                "more would run at a time than some of them allow; --set-slots "
-                                "changes it",
-                                output::quoted(options.name), before, count_)};
-    }
-    slots_.set_permits(count_);
-    output::note(
-        fmt::format("slots of {} changed from {} to {}", output::quoted(options.name), before, count_));
+    agree_on(slots_, names_of(options).front(), options.set_slots);
   }
   void acquire(wait_limit wait, handler done, std::stop_token stop) override {
     if (wait) {
@@ -117,6 +125,42 @@ class slot_run : public run_lock {
   std::int64_t count_;
 };
 
+/// Several names on one server, or in one hash slot (check_fits), all or none: one lease.
+class several_run : public run_lock {
+ public:
+  several_run(client& redis, run_options const& options)
+      : lock_{redis, agreed_names(redis, options), lock_options_for(options)} {}
+  void acquire(wait_limit wait, handler done, std::stop_token stop) override {
+    auto take_only_part = [done = std::move(done)](std::optional<multi_lease> held,
+                                                   std::exception_ptr problem) mutable {
+      done(held ? std::optional{std::move(held->parts().front())} : std::nullopt, std::move(problem));
+    };
+    if (wait) {
+      lock_.async_try_acquire_for(*wait, std::move(take_only_part), std::move(stop));
+    } else {
+      lock_.async_acquire(std::move(take_only_part), std::move(stop));
+    }
+  }
+  obstacle in_the_way() override { return obstacle_of(lock_.last_busy()); }
+
+ private:
+  static std::vector<multi_name> agreed_names(client& redis, run_options const& options) {
+    std::vector<multi_name> all;
+    for (auto const& wanted : names_of(options)) {
+      if (wanted.side == run_side::slot) {
+        expiring_semaphore slots{redis, wanted.name, lock_options_for(options)};
+        agree_on(slots, wanted, options.set_slots);
+        all.push_back(permits(wanted.name, 1, wanted.slots));
+      } else {
+        all.push_back(wanted.side == run_side::shared ? read(wanted.name) : write(wanted.name));
+      }
+    }
+    return all;
+  }
+
+  multi_mutex lock_;
+};
+
 class lead_run : public run_lock {
  public:
   lead_run(client& redis, run_options const& options)
@@ -139,6 +183,7 @@ class lead_run : public run_lock {
 
 std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& options) {
   if (options.lead_value) return std::make_unique<lead_run>(redis, options);
+  if (!options.with.empty()) return std::make_unique<several_run>(redis, options);
   if (quorum_mutex::is_for(redis)) return std::make_unique<exclusive_run<quorum_mutex>>(redis, options);
   switch (options.side) {
     case run_side::shared:
@@ -156,7 +201,17 @@ std::unique_ptr<run_lock> make_run_lock(client& redis, run_options const& option
 
 std::string title_of(run_options const& options) {
   if (options.lead_value) return "lead of " + output::quoted(options.name);
-  return (options.side == run_side::slot ? "slot of " : "lock ") + output::quoted(options.name);
+  auto title = title_of(names_of(options).front());
+  for (auto const& other : options.with)
+    title += (&other == &options.with.front()  ? " with "
+              : &other == &options.with.back() ? " and "
+                                               : ", ") +
+             output::quoted(other.name);
+  return title;
+}
+
+std::string title_of(run_name const& wanted) {
+  return (wanted.side == run_side::slot ? "slot of " : "lock ") + output::quoted(wanted.name);
 }
 
 }  // namespace holdfast::cli

@@ -40,7 +40,10 @@ class run_lock {
 /// For slots it also sets their number. Throws holdfast::error.
 [[nodiscard]] std::unique_ptr<run_lock> make_run_lock(client&, run_options const&);
 
-/// The name in messages: `lock "nightly"`, `slot of "licenses"` or `lead of "scheduler"`.
+/// The name in messages: `lock "nightly"`, `slot of "licenses"`, `lead of "scheduler"`, or `lock "account:7"
+/// with "rates" and "api"`.
 [[nodiscard]] std::string title_of(run_options const&);
+/// Of one name alone.
+[[nodiscard]] std::string title_of(run_name const&);
 
 }  // namespace holdfast::cli

@@ -56,16 +56,18 @@ std::vector<std::string> owners_of(std::string const& name) {
   return owners;
 }
 
-/// Whether these holds keep a lock of this side from being granted for as long as they last.
-bool keep_out(std::vector<probe::owned_hold> const& holds, run_side const side) {
+/// Whether these holds keep out who wants this, for as long as they last. `sets_slots`: it changes the number
+/// of slots to the one that it wants.
+bool keep_out(std::vector<probe::owned_hold> const& holds, run_name const& wanted, bool const sets_slots) {
   std::int64_t permits_held = 0;
   return std::ranges::any_of(holds, [&](probe::owned_hold const& hold) {
     switch (hold.side) {
       case hold_side::read:
       case hold_side::upgrade:
-        return side != run_side::shared;
+        return wanted.side != run_side::shared;
       case hold_side::permit:
-        return ++permits_held >= hold.permits;  // of more permits another one may come free
+        // Of more permits another one may come free.
+        return ++permits_held >= (sets_slots ? wanted.slots : hold.permits);
       case hold_side::exclusive:
       case hold_side::write:
       case hold_side::arrived:  // `run` takes no latch and no barrier
@@ -77,13 +79,25 @@ bool keep_out(std::vector<probe::owned_hold> const& holds, run_side const side) 
 
 }  // namespace
 
-bool has_name_of_outer_lock(run_options const& options) { return !owners_of(options.name).empty(); }
+bool has_name_of_outer_lock(run_options const& options) {
+  return std::ranges::any_of(names_of(options),
+                             [](run_name const& each) { return !owners_of(each.name).empty(); });
+}
 
-std::string outer_lock_for_command() {
-  auto const nearest = nearest_lock();
-  if (!nearest) return {};
-  return fmt::format("{}={} {}", variable_of_distant(distant_locks().size() + 1), nearest->owner,
-                     nearest->name);
+std::string owner_of(lease const& held, run_options const& options, run_name const& name) {
+  return options.with.empty() || name.side != run_side::shared ? held.owner()
+                                                               : probe::reader_id(held.owner());
+}
+
+std::vector<std::string> outer_locks_for_command(lease const& held, run_options const& options) {
+  auto others = distant_locks().size();
+  std::vector<std::string> variables;
+  auto const add = [&](outer_lock const& lock) {
+    variables.push_back(fmt::format("{}={} {}", variable_of_distant(++others), lock.owner, lock.name));
+  };
+  if (auto const nearest = nearest_lock()) add(*nearest);
+  for (auto const& each : options.with) add({.owner = owner_of(held, options, each), .name = each.name});
+  return variables;
 }
 
 void count_outer_locks(client& redis) {
@@ -93,15 +107,17 @@ void count_outer_locks(client& redis) {
 }
 
 void refuse_own_lock(client& redis, std::string_view const url, run_options const& options) {
-  std::vector<probe::owned_hold> holds;
-  for (auto const& owner : owners_of(options.name)) {
-    if (auto const hold = probe::owned_lock{redis, url, options.name, owner, options.wire}.look())
-      holds.push_back(*hold);
+  for (auto const& wanted : names_of(options)) {
+    std::vector<probe::owned_hold> holds;
+    for (auto const& owner : owners_of(wanted.name)) {
+      if (auto const hold = probe::owned_lock{redis, url, wanted.name, owner, options.wire}.look())
+        holds.push_back(*hold);
+    }
+    if (!keep_out(holds, wanted, options.set_slots)) continue;
+    throw failure{busy, fmt::format("{} is held by the holdfast in whose command this runs: you hold it, and "
+                                    "would wait for yourself",
+                                    title_of(wanted))};
   }
-  if (!keep_out(holds, options.side)) return;
-  throw failure{busy, fmt::format("{} is held by the holdfast in whose command this runs: you hold it, and "
-                                  "would wait for yourself",
-                                  title_of(options))};
 }
 
 }  // namespace holdfast::cli

@@ -4,18 +4,23 @@
 #include "run/run.hpp"
 
 #include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::cli {
 
-/// Whether this `run` may be the second for its lock: the name is that of an outer one.
+/// Whether this `run` may be the second for a lock: one of its names is that of an outer one.
 [[nodiscard]] bool has_name_of_outer_lock(run_options const& options);
 
-/// What tells a `holdfast` in the command of the outer locks: NAME=VALUE, or empty if there are none. The
-/// nearest one is in HOLDFAST_NAME and HOLDFAST_OWNER, which the command gets for this run's lock.
-[[nodiscard]] std::string outer_lock_for_command();
+/// The owner id of this name in Redis.
+[[nodiscard]] std::string owner_of(lease const& held, run_options const& options, run_name const& name);
+
+/// What tells a `holdfast` in the command of the outer locks, each as NAME=VALUE: of those that this `run` is
+/// in, and of this run's own but the first, which is in HOLDFAST_NAME and HOLDFAST_OWNER.
+[[nodiscard]] std::vector<std::string> outer_locks_for_command(lease const& held, run_options const& options);
 
 /// A wait of `redis` that closes a circle, in which outer `run`s hold locks for this one, is found.
 void count_outer_locks(client& redis);

@@ -27,6 +27,7 @@
 
 #include <stdlib.h>
 
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -90,14 +91,16 @@ int conclude(run_options const& options, supervision const& seen, release_result
 
 /// Locks in Redisson's format have no tokens.
 std::vector<std::string> environment_for(run_options const& options, lease const& held) {
-  std::vector<std::string> all{fmt::format("HOLDFAST_NAME={}", options.name),
-                               fmt::format("HOLDFAST_OWNER={}", held.owner())};
+  std::vector<std::string> all{
+      fmt::format("HOLDFAST_NAME={}", options.name),
+      fmt::format("HOLDFAST_OWNER={}", owner_of(held, options, names_of(options).front()))};
   if (held.token() != 0) {
     all.push_back(fmt::format("HOLDFAST_TOKEN={}", held.token()));
   } else {
     unsetenv("HOLDFAST_TOKEN");  // that of an outer run is for another lock
   }
-  if (auto outer = outer_lock_for_command(); !outer.empty()) all.push_back(std::move(outer));
+  auto outer = outer_locks_for_command(held, options);
+  all.insert(all.end(), std::make_move_iterator(outer.begin()), std::make_move_iterator(outer.end()));
   return all;
 }
 
@@ -106,9 +109,10 @@ std::vector<std::string> environment_for(run_options const& options, lease const
 release_program release_program_for(run_options const& options, lease const& held, std::string const& url) {
   if (options.keep) return {};
   std::vector<std::string> words{"/proc/self/exe", "release", "--owner", held.owner()};
-  if (options.wire != wire::automatic && options.side == run_side::alone)
+  if (options.wire != wire::automatic && options.side == run_side::alone && options.with.empty())
     words.insert(words.end(), {"--wire", options.wire == wire::plain ? "plain" : "redisson"});
-  words.insert(words.end(), {"--", options.name});
+  words.emplace_back("--");
+  for (auto& each : names_of(options)) words.push_back(std::move(each.name));
   return {.words = std::move(words),
           .environment = {"HOLDFAST_URL=" + url, "HOLDFAST_PASSWORD=", "CREDENTIALS_DIRECTORY="}};
 }
@@ -214,7 +218,7 @@ int run(run_options const& asked) {
   } else {
     hide_passwords(asked.server);
   }
-  check_fits(asked, probe::named_servers{url}.kind());
+  check_fits(asked, probe::named_servers{url});
   signals const receiver;
   client redis{url,
                {.name = "holdfast-run",

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/options.hpp"
-#include "probe/deployment_kind.hpp"
+#include "probe/named_servers.hpp"
 #include "run/due.hpp"
 #include "run/loss_watch.hpp"
 
@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -21,6 +22,13 @@ enum class run_side : std::uint8_t { alone, shared, exclusive, slot };
 
 /// After which runs the command runs again, with the lock taken anew.
 enum class run_again : std::uint8_t { no, on_loss, always };
+
+/// One of the names that `run` takes, and how.
+struct run_name {
+  std::string name;
+  run_side side = run_side::alone;
+  std::int64_t slots = 0;  ///< the number of slots, for run_side::slot
+};
 
 struct run_options {
   std::string name;
@@ -35,10 +43,11 @@ struct run_options {
   run_again again = run_again::no;
   /// The command runs while this process leads the election of that name, with this value.
   std::optional<std::string> lead_value{};
-  std::int64_t slots = 0;  ///< the number of slots, for run_side::slot
-  bool set_slots = false;  ///< it may be changed
-  int replicas = 0;        ///< how many must acknowledge the lock; 0: none is asked
-  bool fsynced = false;    ///< the lock must be on disk, on the master and on the replicas
+  std::int64_t slots = 0;        ///< the number of slots, for run_side::slot
+  std::vector<run_name> with{};  ///< taken together with `name`, all or none
+  bool set_slots = false;        ///< numbers of slots may be changed
+  int replicas = 0;              ///< how many must acknowledge the lock; 0: none is asked
+  bool fsynced = false;          ///< the lock must be on disk, on the master and on the replicas
   holdfast::wire wire = holdfast::wire::automatic;
   bool fair = false;  ///< first come, first served
   bool detect_deadlock = false;
@@ -50,8 +59,11 @@ struct run_options {
   bool pass_url = false;    ///< the command gets the URL, with its password
 };
 
+/// `name`, and those that are taken with it.
+[[nodiscard]] std::vector<run_name> names_of(run_options const&);
+
 /// Throws failure with exit_code::usage when such servers lack a feature that the options require.
-void check_fits(run_options const&, probe::deployment_kind servers);
+void check_fits(run_options const&, probe::named_servers const& servers);
 
 /// Returns the exit code. Throws failure and holdfast::error.
 [[nodiscard]] int run(run_options const&);

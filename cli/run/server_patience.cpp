@@ -15,7 +15,8 @@ using namespace std::chrono_literals;
 /// The number of slots, the last run, and the lock of an outer `run`: the client waits for a server only
 /// where it is asked for a lock.
 bool asks_before_lock(run_options const& options) {
-  return options.side == run_side::slot || options.limit || has_name_of_outer_lock(options);
+  return std::ranges::count(names_of(options), run_side::slot, &run_name::side) != 0 || options.limit ||
+         has_name_of_outer_lock(options);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "probe/named_servers.hpp"
 
+#include "base/hash_slot.hpp"
 #include "net/deployment_url.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::probe {
@@ -39,6 +41,14 @@ named_servers::named_servers(std::string_view const url, name_scope scope)
 named_servers::~named_servers() = default;
 
 deployment_kind named_servers::kind() const noexcept { return kind_of(impl_->url.deployment); }
+wire named_servers::wire() const noexcept { return impl_->url.server.wire; }
+
+bool named_servers::keep_together(std::span<std::string const> const keys) const noexcept {
+  return kind() != deployment_kind::cluster || std::ranges::all_of(keys, [&](std::string const& key) {
+           return hash_slot(key) == hash_slot(keys[0]);
+         });
+}
+
 std::string const& named_servers::url() const noexcept { return impl_->url.server.display; }
 std::string const& named_servers::master() const noexcept { return impl_->url.master; }
 std::vector<server_address> const& named_servers::hosts() const noexcept { return impl_->hosts; }

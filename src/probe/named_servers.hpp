@@ -1,12 +1,15 @@
 /// The servers that a URL names, one or several, and sessions with each of them.
 #pragma once
 
+#include <holdfast/options.hpp>
+
 #include "net/server_address.hpp"
 #include "probe/deployment_kind.hpp"
 #include "probe/server_session.hpp"
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +28,10 @@ class named_servers {
   named_servers& operator=(named_servers const&) = delete;
 
   [[nodiscard]] deployment_kind kind() const noexcept;
+  /// The format of locks that the URL names; automatic: none.
+  [[nodiscard]] holdfast::wire wire() const noexcept;
+  /// Whether one request can be about all these keys.
+  [[nodiscard]] bool keep_together(std::span<std::string const> keys) const noexcept;
   /// Without its passwords.
   [[nodiscard]] std::string const& url() const noexcept;
   /// The name of the master for the sentinels.

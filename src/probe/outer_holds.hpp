@@ -9,6 +9,9 @@
 
 namespace holdfast::probe {
 
+/// The owner id that reads a name, of a lease of several names with this one.
+[[nodiscard]] std::string reader_id(std::string_view owner);
+
 /// These locks, by name and owner id, aren't given back before this process ends. So its waits, also
 /// asynchronous ones, with lock_options::detect_deadlock take part in circles as if it held them itself. No
 /// request. To be called before the first wait.

@@ -45,7 +45,7 @@ class recipes : public testing::Test {
     std::filesystem::create_symlink(HOLDFAST_CLI, folder / "bin/holdfast");
     for (auto const* const name :
          {"bin/report", "bin/backup", "bin/sync-orders", "bin/ingest", "deploy.sh", "migrate.sh", "serve.sh",
-          "encode.sh", "ingest.sh", "integration-tests.sh"})
+          "encode.sh", "ingest.sh", "integration-tests.sh", "bill.sh"})
       write(name, "#!/bin/sh\necho \"$(basename \"$0\")${HOLDFAST_NAME:+ under $HOLDFAST_NAME}\"\n");
   }
 
@@ -84,7 +84,7 @@ TEST_F(recipes, have_shell_lines_that_run) {
   for (auto const* const command :
        {"deploy.sh under deploy:web", "migrate.sh under migrate:orders", "serve.sh\n",
         "encode.sh under encoder", "ingest.sh under leader:ingest", "deploy.sh under deploy:staging",
-        "integration-tests.sh under test-databases"})
+        "integration-tests.sh under test-databases", "bill.sh under account:7"})
     EXPECT_THAT(printed, testing::HasSubstr(command));
 }
 

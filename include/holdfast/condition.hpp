@@ -3,11 +3,13 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -26,7 +28,7 @@ namespace holdfast {
 ///     changed.notify_one();                                       // elsewhere, with the lock or without it
 ///
 /// A lock has one condition. Its lease may be one of a mutex, fair_mutex or recursive_mutex, or one to write
-/// of a shared_mutex, on the plain wire.
+/// of a shared_mutex, on the plain wire; but not one to write that was an upgrade lease before.
 ///
 /// *Guarantees.* A wait gives the lock back, and is known to the server as waiting, in one step there. So
 /// who has the lock next, and changes something, notifies those that wait for it: no notification is lost
@@ -141,6 +143,26 @@ class condition {
     return ready();
   }
 
+  // Asynchronous. `held` is taken, and `done` gets it back in any case. They do what wait() and wait_for()
+  // do, without a thread that waits, and without a predicate: `done` looks, and waits again. `done` is called
+  // once, on a client's thread or on a thread that is inside a call of a client; it holds the lock unless
+  // there is a failure. `stop` ends the wait, which is no failure: the lock is acquired again. The lease that
+  // is acquired again belongs to no thread (lock_options::detect_deadlock). The condition may be destroyed
+  // meanwhile. When these throw, nothing was begun, and `held` is as before.
+
+  /// `held`: valid, or with a failure as wait() would leave it. `status`: as that of wait_for().
+  using wait_handler =
+      move_only_function<void(lease held, std::cv_status status, std::exception_ptr failure)>;
+
+  void async_wait(lease&& held, wait_handler done, std::stop_token stop = {}) {
+    async_wait_within(held, std::nullopt, std::move(done), std::move(stop));
+  }
+  template <class Rep, class Period>
+  void async_wait_for(lease&& held, std::chrono::duration<Rep, Period> const& time, wait_handler done,
+                      std::stop_token stop = {}) {
+    async_wait_within(held, to_wait(time), std::move(done), std::move(stop));
+  }
+
   /// Notifies the one that waits longest. Returns how many were notified: 1, or 0 if nobody waits. It counts
   /// as soon as the server says so; the waiter then waits for the lock. One request, with the lock held or
   /// not. A request without an answer throws errc::unreachable: then it is unknown whether somebody was
@@ -153,6 +175,9 @@ class condition {
   struct impl;
 
   std::cv_status wait_within(lease& held, std::optional<std::chrono::nanoseconds> time, std::stop_token stop);
+
+  void async_wait_within(lease& held, std::optional<std::chrono::nanoseconds> time, wait_handler done,
+                         std::stop_token stop);
 
   std::unique_ptr<impl> impl_;
 };

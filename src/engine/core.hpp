@@ -157,8 +157,8 @@ class core : public std::enable_shared_from_this<core> {
   deadlocks deadlocks_;
   lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.arrivals,
                          delayed_, busy_report_, server_calls_, deadlocks_};
-  lease_calls lease_calls_{loop_,    *backend_, client_,           gate_,           stats_,
-                           holders_, renewer_,  pending_releases_, contention_.ends};
+  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,   stats_, holders_,
+                           renewer_, pending_releases_, contention_.ends, delayed_};
   effective_options_ptr last_options_;
   std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client
 };

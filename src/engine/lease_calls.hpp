@@ -8,6 +8,7 @@
 
 #include "engine/call_gate.hpp"
 #include "engine/contention/lease_ends.hpp"
+#include "engine/delayed_calls.hpp"
 
 namespace holdfast::engine {
 
@@ -17,7 +18,7 @@ class lease_calls {
  public:
   lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
               client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
-              lease_ends& ends) noexcept
+              lease_ends& ends, delayed_calls& delayed) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -26,7 +27,8 @@ class lease_calls {
         holders_{held},
         renewer_{watchdog},
         pending_releases_{releases},
-        ends_{ends} {}
+        ends_{ends},
+        delayed_{delayed} {}
 
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
   /// the lock guards.
@@ -60,6 +62,10 @@ class lease_calls {
   /// several handles; and when the server doesn't do it, in which case the lease may still be held. A lease
   /// that is given back so keeps its listeners, for one of the two functions below.
   void lay_down(lease_state_ptr const& lease, call const& script);
+  /// The same without waiting: `done` is called once, without the lock, with the reason if there is one. The
+  /// lease must live until then. When this throws nothing was begun.
+  using laid_down_handler = callback<void(std::shared_ptr<error const> const&)>;
+  void async_lay_down(lease_state& lease, call script, laid_down_handler done);
   /// `next` takes the place of a lease that was laid down. Throws std::bad_alloc with nothing changed.
   void take_up(lease_state& laid_down, lease_state& next);
   /// The same holder doesn't wait any more, for which it had the queue `seat`: what it may have been given is
@@ -90,6 +96,8 @@ class lease_calls {
   release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
 
   struct conversion;
+  template <class Handler>
+  void convert(lease_state& old, call const& script, Handler on_answer);
   [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, lease_state& old,
                                                      call const& script);
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
@@ -98,6 +106,13 @@ class lease_calls {
   [[nodiscard]] std::shared_ptr<error const> end_laying_down(lease_state& lease,
                                                              answer<ownership> const& result,
                                                              time_point now) noexcept;
+  struct laying_down;
+  using laying_down_ptr = std::shared_ptr<laying_down>;
+  void on_settled(laying_down_ptr const& one) noexcept;
+  void send_to_lay_down(laying_down_ptr const& one);
+  void on_answer(laying_down_ptr const& one, answer<ownership>&& result) noexcept;
+  void lay_down_again(laying_down_ptr const& one) noexcept;
+  void finish(laying_down& one, std::shared_ptr<error const> reason) noexcept;
   void move_to_next(conversion& change, time_point sent_at, time_point now);
 
   reactor::loop& loop_;
@@ -109,6 +124,16 @@ class lease_calls {
   renewer& renewer_;
   pending_releases& pending_releases_;
   lease_ends& ends_;
+  delayed_calls& delayed_;
 };
+
+/// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
+/// with nothing sent.
+template <class Handler>
+void lease_calls::convert(lease_state& old, call const& script, Handler on_answer) {
+  renewer::remove(old);
+  backend_.convert(script, std::move(on_answer),
+                   {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
+}
 
 }  // namespace holdfast::engine

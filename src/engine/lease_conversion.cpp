@@ -51,18 +51,14 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   return next;
 }
 
-/// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
-/// with nothing sent.
+/// Throws std::bad_alloc with nothing sent.
 answer<ownership> lease_calls::request_conversion(reactor::lock& hold, lease_state& old, call const& script) {
   std::optional<answer<ownership>> result;
   reactor::blocked_thread thread;
-  renewer::remove(old);
-  backend_.convert(script,
-                   [&](answer<ownership>&& received) {
-                     result = std::move(received);
-                     loop_.wake(thread);
-                   },
-                   {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
+  convert(old, script, [&](answer<ownership>&& received) {
+    result = std::move(received);
+    loop_.wake(thread);
+  });
   loop_.wait(hold, thread);
   hold.lock();
   return std::move(*result);

@@ -21,6 +21,11 @@ error not_held(lease_state const& lease) {
                                                                      : std::string{to_string(cause)})};
 }
 
+error entered_again(lease_state const& lease) {
+  return {std::errc::resource_deadlock_would_occur,
+          can_t_wait(lease) + "the lock was entered again, and the other leases hold it as well"};
+}
+
 /// A renewal under way would find the lock given back, and say that it is lost, when a connection breaks
 /// and both are sent again, the renewal first.
 void await_renewal(reactor::loop& loop, reactor::lock& hold, lease_state& lease) {
@@ -58,10 +63,7 @@ void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
   gate_.prepare_acquisition();
   await_renewal(loop_, hold, *lease);
   if (lease->status() != lease_state::state::held) throw not_held(*lease);
-  if (lease->has_more_handles()) {
-    throw error{std::errc::resource_deadlock_would_occur,
-                can_t_wait(*lease) + "the lock was entered again, and the other leases hold it as well"};
-  }
+  if (lease->has_more_handles()) throw entered_again(*lease);
   ends_.queue_next_up(lease->queue(), boot_clock::now());
   std::shared_ptr<error const> reason;
   try {
@@ -111,6 +113,85 @@ std::shared_ptr<error const> lease_calls::end_laying_down(lease_state& lease, an
   } catch (std::bad_alloc const&) {
     return client_.no_memory;
   }
+}
+
+/// What async_lay_down() is about.
+struct lease_calls::laying_down {
+  lease_state& lease;
+  call script;
+  laid_down_handler done;
+  std::shared_ptr<error const> reason{};
+  bool copied = false;           ///< a copy that was refused may have come after one that was carried out
+  reactor::loop::calls ready{};  ///< calls `done`; made in advance, since the end must not fail
+};
+
+void lease_calls::async_lay_down(lease_state& lease, call script, laid_down_handler done) {
+  gate_.check_process();
+  auto const one = std::make_shared<laying_down>(lease, std::move(script), std::move(done));
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare_acquisition();
+  one->ready.emplace_back([one] { one->done(one->reason); });
+  loop_.add_interest(1);
+  try {
+    lease.when_settled([this, one] { on_settled(one); });
+  } catch (std::bad_alloc const&) {
+    loop_.add_interest(-1);
+    one->ready.clear();  // it refers to `one`
+    throw;
+  }
+  loop_.leave(hold);
+}
+
+/// No renewal is under way: see await_renewal().
+void lease_calls::on_settled(laying_down_ptr const& one) noexcept {
+  auto& lease = one->lease;
+  try {
+    if (lease.status() != lease_state::state::held)
+      return finish(*one, std::make_shared<error const>(not_held(lease)));
+    if (lease.has_more_handles()) return finish(*one, std::make_shared<error const>(entered_again(lease)));
+    ends_.queue_next_up(lease.queue(), boot_clock::now());
+    send_to_lay_down(one);
+  } catch (std::bad_alloc const&) {
+    if (lease.status() == lease_state::state::held) renewer_.add(lease, boot_clock::now());
+    finish(*one, client_.no_memory);
+  }
+}
+
+void lease_calls::send_to_lay_down(laying_down_ptr const& one) {
+  convert(one->lease, one->script,
+          [this, one](answer<ownership>&& result) { on_answer(one, std::move(result)); });
+}
+
+void lease_calls::on_answer(laying_down_ptr const& one, answer<ownership>&& result) noexcept {
+  auto const now = boot_clock::now();
+  if (auto* const refusal = std::get_if<refused>(&result.content))
+    one->copied = refusal->resent = refusal->resent || one->copied;
+  if (passes(result) && one->lease.valid()) {
+    try {
+      delayed_.add(now + passing_pause, [this, one] { lay_down_again(one); });
+      return;
+    } catch (std::bad_alloc const&) {
+      // The refusal is the outcome.
+    }
+  }
+  finish(*one, end_laying_down(one->lease, result, now));
+}
+
+/// The end of the client calls it early.
+void lease_calls::lay_down_again(laying_down_ptr const& one) noexcept {
+  if (gate_.closed()) return finish(*one, client_.shut_down);
+  try {
+    send_to_lay_down(one);
+  } catch (std::bad_alloc const&) {
+    if (one->lease.status() == lease_state::state::held) renewer_.add(one->lease, boot_clock::now());
+    finish(*one, client_.no_memory);
+  }
+}
+
+void lease_calls::finish(laying_down& one, std::shared_ptr<error const> reason) noexcept {
+  one.reason = std::move(reason);
+  loop_.add_interest(-1);
+  loop_.defer(std::move(one.ready));
 }
 
 void lease_calls::take_up(lease_state& laid_down, lease_state& next) {

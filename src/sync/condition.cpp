@@ -7,9 +7,10 @@
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "scripts/condition.hpp"
+#include "sync/async_condition_wait.hpp"
+#include "sync/condition_wait.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
-#include "wire/plain/condition.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/shared.hpp"
@@ -25,116 +26,55 @@ bool has_condition(engine::recipe const& kind) noexcept {
   return &kind == &plain::exclusive || &kind == &plain::fair || &kind == &plain::writer_first;
 }
 
-/// A lock queue for the length of a call.
-struct pinned {
-  engine::core& core;
-  engine::lock_queue_ptr queue;
-
-  pinned(engine::core& engine, engine::recipe const& kind, std::string_view name)
-      : core{engine}, queue{core.pin(kind, name)} {}
-  pinned(pinned const&) = delete;
-  pinned& operator=(pinned const&) = delete;
-  ~pinned() { core.unpin(queue); }
-};
-
-/// One wait of one lease. Should it end early, its lease is lost, and it doesn't wait any more.
-class lease_wait {
+/// The steps of one wait, for each of which this thread waits.
+class blocking_wait {
  public:
-  lease_wait(engine::core& engine, std::string const& name, lease_state& held)
-      : core_{engine},
-        name_{name},
-        lease_{held},
-        seat_{core_, plain::condition, plain::seat_of_waiter(name, held.number())},
-        lock_{core_, held.queue().lock_recipe(), name} {}
-  lease_wait(lease_wait const&) = delete;
-  lease_wait& operator=(lease_wait const&) = delete;
-  ~lease_wait() {
-    if (waits_ && lease_.status() != lease_state::state::held)
-      core_.leases().abandon_wait(lease_, *seat_.queue);
-    if (laid_down_) core_.leases().miss(lease_, cause_);
-  }
+  blocking_wait(engine::core& engine, std::string const& name, lease_state& held)
+      : core_{engine}, lease_{held}, wait_{engine, name, held} {}
 
   /// The lease is given back. When this throws it may still be held.
   void begin() {
-    auto const owner = core_.owner_id(lease_.number());
-    auto const script =
-        plain::begin_to_wait({.name = name_, .owner = owner}, core_.policy_now(lease_.options()));
-    waits_ = true;
-    core_.leases().lay_down(&lease_, script);
-    laid_down_ = true;
+    core_.leases().lay_down(&lease_, wait_.beginning());
+    wait_.has_begun();
   }
 
   std::cv_status await(engine::wait_limit time, std::stop_token const& stop) {
     try {
-      auto notified = acquire(seat_, waiting_as(), time, stop, {.number = lease_.number()});
+      auto notified =
+          core_.locks().acquire(wait_.seat(), wait_.seat_options(), time, stop, wait_.seat_particulars());
       if (!notified) return leave();
-      waits_ = false;
-      core_.leases().forget(notified);
+      wait_.was_notified(notified);
     } catch (error const& failure) {
-      // An outage: the lock is waited for in any case.
-      if (failure.code() != errc::cancelled && failure.code() != errc::unreachable) throw;
-      core_.leases().abandon_wait(lease_, *seat_.queue);
-      waits_ = false;
+      if (!wait_.goes_on_after(failure)) throw;
     }
     return std::cv_status::no_timeout;
   }
 
-  /// The same kind of lock, with the same options.
   [[nodiscard]] lease take_up() {
-    engine::effective_options_ptr const options{&lease_.effective()};
-    auto next = lease_state::handle(acquire(lock_, options, std::nullopt, {}, {}));
-    core_.leases().take_up(lease_, *lease_state::behind(next));
-    laid_down_ = false;
-    return next;
-  }
-
- private:
-  engine::lease_state_ptr acquire(pinned const& from, engine::effective_options_ptr const& options,
-                                  engine::wait_limit time, std::stop_token const& stop,
-                                  engine::lock_calls::particulars how) {
-    how.in_outage = engine::outages::waited_out;
     try {
-      return core_.locks().acquire(from.queue, options, time, stop, how);
+      auto next = lease_state::handle(core_.locks().acquire(wait_.lock(), wait_.lock_options(), std::nullopt,
+                                                            {}, sync::condition_wait::lock_particulars()));
+      wait_.take_up(*lease_state::behind(next));
+      return next;
     } catch (error const& failure) {
-      cause_ = failure.code() == errc::closed ? loss_cause::closed : loss_cause::unreachable;
+      wait_.missed(failure);
       throw;
     }
   }
 
-  /// How the wait is done; nothing has to acknowledge it.
-  [[nodiscard]] engine::effective_options_ptr waiting_as() const {
-    lock_options options{};
-    options.ttl = lease_.options().ttl;
-    options.wake = lease_.options().wake;
-    options.poll_floor = lease_.options().poll_floor;
-    options.poll_cap = lease_.options().poll_cap;
-    return core_.effective(options);
-  }
-
-  /// The time is up. `timeout`: the server says that it waited until now. If that can't be asked the caller
-  /// has to look.
+ private:
   std::cv_status leave() {
-    auto const owner = core_.owner_id(lease_.number());
-    auto const question =
-        plain::leave({.name = name_, .owner = owner}, plain::leaving::asks, core_.publishing_now());
     try {
-      auto const reply = core_.requests().ask_until_ready(question).reply;
-      waits_ = reply.is_error();
-      if (!waits_ && reply.integer == 0) return std::cv_status::timeout;
+      auto const reply = core_.requests().ask_until_ready(wait_.leaving()).reply;
+      return wait_.has_left(&reply);
     } catch (error const&) {
-      waits_ = true;  // it is taken out when the server is back
+      return wait_.has_left(nullptr);
     }
-    return std::cv_status::no_timeout;
   }
 
   engine::core& core_;
-  std::string const& name_;
   lease_state& lease_;
-  pinned seat_;
-  pinned lock_;
-  loss_cause cause_ = loss_cause::unreachable;
-  bool waits_ = false;      ///< the server may have it among those that wait
-  bool laid_down_ = false;  ///< the lease is given back, and not taken up again
+  sync::condition_wait wait_;
 };
 
 }  // namespace
@@ -160,6 +100,11 @@ struct condition::impl {
     sync::check(
         kind.channels == nullptr,
         no_wait() + "the lock is on Redisson's wire, whose locks know no conditions; use wire::plain for it");
+    sync::check(
+        &kind != &plain::upgrader,
+        no_wait() +
+            "the lease was an upgrade lease before; acquire one to write instead, or give it back and "
+            "acquire one");
     sync::check(has_condition(kind),
                 no_wait() +
                     "only a mutex, a fair_mutex, a recursive_mutex, and a lease to write "
@@ -206,7 +151,7 @@ std::cv_status condition::wait_within(lease& held, std::optional<std::chrono::na
   auto status = std::cv_status::no_timeout;
   lease next;
   {
-    lease_wait wait{*impl_->core, impl_->name(), state};
+    blocking_wait wait{*impl_->core, impl_->name(), state};
     wait.begin();
     if (time) {
       time = std::max<std::chrono::nanoseconds>(*time - (std::chrono::steady_clock::now() - begun),
@@ -218,6 +163,13 @@ std::cv_status condition::wait_within(lease& held, std::optional<std::chrono::na
   auto over = lease_state::take(std::exchange(held, std::move(next)));
   impl_->core->leases().forget(over);
   return status;
+}
+
+void condition::async_wait_within(lease& held, std::optional<std::chrono::nanoseconds> time,
+                                  wait_handler done, std::stop_token stop) {
+  (void)impl_->own(held);
+  sync::check_handler(done, "the condition of \"" + name() + '"');
+  sync::async_wait_on_condition(*impl_->core, name(), held, time, std::move(done), std::move(stop));
 }
 
 std::int64_t condition::notify_one() { return impl_->notify(1); }

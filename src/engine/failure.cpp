@@ -110,10 +110,16 @@ std::string_view own_key(std::string_view name) noexcept {
   };
   constexpr auto kinds = std::to_array<kind>({{":holdfast_token", "the token counter of a lock"},
                                               {":holdfast_queue", "the queue of a lock"},
+                                              {":holdfast_readers", "the readers of a lock"},
                                               {":holdfast_permit_queue", "the queue of a semaphore"},
                                               {":holdfast_permits", "the size of a semaphore"},
                                               {":holdfast_newest_ask", "a note beside a lock"},
                                               {":holdfast_asked:", "a note beside a lock"},
+                                              {":holdfast_done:", "a note beside a lock"},
+                                              {":holdfast_blocked:", "what the holder of a lock waits for"},
+                                              {":holdfast_counted", "who has counted a latch down"},
+                                              {":holdfast_arrived", "who has arrived at a barrier"},
+                                              {":holdfast_seat:", "a note beside a barrier"},
                                               {":holdfast_leader", "what a leader says of itself"},
                                               {":holdfast_gave_up", "a note beside a lock"},
                                               {":holdfast_doubt", "a note beside a lock"},
@@ -121,6 +127,7 @@ std::string_view own_key(std::string_view name) noexcept {
                                               {":holdfast_condition_until", "who waits on a condition"},
                                               {":holdfast_last_run", "the record of a job's last run"},
                                               {":holdfast_fence", "the mark of a fence"},
+                                              {":holdfast_fence_done:", "a note beside a fence"},
                                               {"holdfast_client:", "the record of a client"}});
   for (auto const& [mark, words] : kinds) {
     auto const at = name.find(mark);

@@ -4,6 +4,8 @@
 
 #include <thread>
 
+#include "script/names.hpp"
+
 namespace holdfast::test {
 namespace {
 
@@ -106,6 +108,12 @@ TEST_F(foreign_key, is_refused_and_named_when_it_is_one_of_ours_beside_a_lock) {
   auto const f = failure_of([&] { (void)m.try_acquire_for(1h); });
   EXPECT_EQ(f.code, errc::wrong_type) << f;
   EXPECT_TRUE(f.mentions("holds the token counter of a lock")) << f;
+  auto const blocked = names::blocked("orders", "11111111-1111-4111-8111-111111111111:1");
+  raw_.command({"ZADD", blocked, "1", "somebody's wait"});
+  mutex named_so{redis_, blocked};
+  auto const another = failure_of([&] { (void)named_so.try_acquire_for(1h); });
+  EXPECT_EQ(another.code, errc::wrong_type) << another;
+  EXPECT_TRUE(another.mentions("holds what the holder of a lock waits for")) << another;
 }
 
 TEST_F(foreign_key, excludes_and_is_excluded_by_clients_of_other_libraries) {

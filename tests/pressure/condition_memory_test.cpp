@@ -10,7 +10,9 @@
 namespace holdfast::test {
 namespace {
 
-TEST(memory_of_a_condition, may_be_wanting_at_any_time) {
+/// `wait` waits once.
+template <class Wait>
+void expect_waits_without_memory(Wait wait) {
   deployment_under_test const server;
   client other_client{server.url(), with_long_timeouts({})};
   for_each_allocation([&](std::int64_t n) {
@@ -31,8 +33,7 @@ TEST(memory_of_a_condition, may_be_wanting_at_any_time) {
     auto held = m.acquire();
     held.on_lost([&lost](loss_cause) { ++lost; });
     auto const reached = run_short_of_memory(n, [&] {
-      changed.wait(held);
-      (void)changed.wait_for(held, 5ms);
+      wait(changed, held);
       (void)changed.notify_all();
     });
     over = true;
@@ -42,6 +43,31 @@ TEST(memory_of_a_condition, may_be_wanting_at_any_time) {
     auto again = m.try_acquire_for(wait_limit);
     EXPECT_TRUE(again) << "nobody can have it";
     return reached;
+  });
+}
+
+TEST(memory_of_a_condition, may_be_wanting_at_any_time) {
+  expect_waits_without_memory([](condition& changed, lease& held) {
+    changed.wait(held);
+    (void)changed.wait_for(held, 5ms);
+  });
+}
+
+TEST(memory_of_a_condition, may_be_wanting_while_no_thread_waits) {
+  expect_waits_without_memory([](condition& changed, lease& held) {
+    for (auto const time : {std::chrono::milliseconds{wait_limit}, 5ms}) {
+      static std::atomic<int> told;  // its last user is the callback
+      int const before = told;
+      changed.async_wait_for(std::move(held), time,
+                             [&held](lease back, std::cv_status, std::exception_ptr const& failure) {
+                               if (failure) expect_memory_failure(failure);
+                               held = std::move(back);
+                               ++told;
+                               told.notify_all();
+                             });
+      told.wait(before);
+      if (!held.valid()) return;
+    }
   });
 }
 

@@ -73,25 +73,25 @@ line of_handoffs(context const& run, std::string what, lock_options const& optio
   return result;
 }
 
-/// Readers, writers and permits, by script, and where the server has the module by that, too.
+/// Readers, writers and permits, as on a stock server, by scripts alone, and where there is the module by
+/// that.
 void add_other_kinds(context const& run, bool has_module, std::vector<line>& lines) {
   struct kind {
     std::string name;
     maker_of_acquirers make;
-    std::optional<double> by_scripts;  ///< the limits
+    std::optional<double> stock;  ///< the limits
     std::optional<double> by_module;
   };
   lock_options const plain = on(wire::plain);
-  for (auto const& [name, make, by_scripts, by_module] :
+  for (auto const& [name, make, stock, by_module] :
        {kind{"a reader", readers(plain), 2.5, 1.2},
         kind{"a writer of a shared_mutex", writers(plain), 2.5, {}},
         kind{"a permit", permits(0, plain), 2.5, 1.2},
         kind{"a permit beside two others", permits(2, plain), {}, {}}}) {
-    lines.push_back(of_cycles(run, "… " + name + ", by scripts", naive_commands,
-                              library(run, make, {.cas = cas::lua}), by_scripts));
-    if (has_module)
-      lines.push_back(
-          of_cycles(run, "… " + name + ", by the module", naive_commands, library(run, make), by_module));
+    lines.push_back(of_cycles(run, "… " + name + (has_module ? ", by the module" : ""), naive_commands,
+                              library(run, make), has_module ? by_module : stock));
+    lines.push_back(of_cycles(run, "… " + name + ", by scripts (cas::lua)", naive_commands,
+                              library(run, make, {.cas = cas::lua})));
   }
 }
 

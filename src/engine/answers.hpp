@@ -41,7 +41,8 @@ struct busy {
 
 /// A fast request doesn't tell. The full one does.
 struct unsettled {
-  bool taken = false;  ///< the lock is ours, but there is no token
+  bool taken = false;     ///< the lock is ours, but there is no token
+  bool overtook = false;  ///< the lock is ours, but others wait whose turn comes first
 };
 
 /// The outcome of an acquire request; `unsettled`: of a fast one only.

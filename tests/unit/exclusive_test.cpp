@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "script/runner.hpp"
+#include "wire/plain/fair.hpp"
+#include "wire/plain/shared.hpp"
 
 namespace {
 
@@ -45,6 +47,15 @@ TEST(exclusive_recipe, takes_a_free_lock_and_a_token_in_one_transaction) {
   auto const sent = holdfast::scripting::to_run(request, {});
   EXPECT_EQ(sent.key_text(), "a");
   EXPECT_TRUE(sent.never_resend);
+}
+
+TEST(exclusive_recipe, looks_for_a_queue_in_that_transaction_where_the_order_is_strict) {
+  for (auto const* const kind : {&holdfast::recipes::plain::fair, &holdfast::recipes::plain::writer_first}) {
+    auto const request = kind->fast_acquire("a", {.owner = "o", .ttl = milliseconds{30'000}});
+    EXPECT_THAT(request.bytes, testing::EndsWith("*2\r\n$6\r\nEXISTS\r\n$18\r\n{a}:holdfast_queue\r\n"
+                                                 "*1\r\n$4\r\nEXEC\r\n"));
+    EXPECT_EQ(request.commands, 5);
+  }
 }
 
 TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {

@@ -3,6 +3,7 @@
 #include "engine/contention/fast_path.hpp"
 
 #include "unit/a_contention.hpp"
+#include "wire/plain/fair.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -15,7 +16,9 @@ using testing::IsEmpty;
 /// Of a lock that this client had a moment ago, with tokens up to 564.
 class a_fast_path : public a_contention {
  protected:
-  explicit a_fast_path(scripting::preferred_ways ways = {}) : a_contention{recipes::plain::exclusive} {
+  explicit a_fast_path(scripting::preferred_ways ways = {},
+                       recipe const& lock_recipe = recipes::plain::exclusive)
+      : a_contention{lock_recipe} {
     ways_ = ways;
     auto& caller = start();
     backend_.answer(granted_from(500));
@@ -207,6 +210,27 @@ TEST_F(a_fast_path, is_not_tried_by_the_releases_of_a_second_after_somebody_wait
     EXPECT_THAT(backend_.take_sent(), ElementsAre(releases));
     backend_.answer(ownership::mine);
   }
+}
+
+class a_fast_path_of_a_fair_lock : public a_fast_path {
+ protected:
+  a_fast_path_of_a_fair_lock() : a_fast_path{{}, recipes::plain::fair} {}
+};
+
+TEST_F(a_fast_path_of_a_fair_lock, is_taken_when_nobody_waits) {
+  auto& caller = start();
+  backend_.answer(with_token(565));
+  ASSERT_TRUE(caller.lease);
+  (void)release(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("fast acquire 2", "fast release orders"));
+}
+
+TEST_F(a_fast_path_of_a_fair_lock, gives_back_what_was_taken_past_those_who_wait_and_gets_in_line) {
+  auto const& caller = start();
+  (void)backend_.take_sent();
+  backend_.answer<verdict>(unsettled{.taken = true, .overtook = true});
+  EXPECT_FALSE(caller.lease);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 2", "acquire 3"));
 }
 
 class a_client_of_scripts : public a_fast_path {

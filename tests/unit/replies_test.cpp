@@ -94,6 +94,15 @@ TEST(replies, to_a_fast_acquire_say_that_the_lock_is_taken_when_its_counter_is_s
   }
 }
 
+TEST(replies, to_a_fast_acquire_say_that_the_lock_was_taken_past_a_queue) {
+  auto const reply_with = [](int queues) {
+    return make_array({resp::make_text("OK"), make_integer(42), make_integer(queues)});
+  };
+  EXPECT_EQ(std::get<granted>(*read_fast_acquire(with(reply_with(0))).outcome()).token, 42);
+  auto const answer = read_fast_acquire(with(reply_with(1)));
+  EXPECT_TRUE(std::get<unsettled>(*answer.outcome()).overtook);
+}
+
 TEST(replies, to_a_fast_release_say_that_somebody_waits_however_often_it_was_sent) {
   EXPECT_EQ(*read_fast_release(with(1)).outcome(), ownership::mine);
   EXPECT_EQ(*read_fast_release(with(0)).outcome(), ownership::gone);

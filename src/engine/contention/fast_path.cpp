@@ -56,7 +56,7 @@ bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_p
   }
   auto const* const undecided = std::get_if<unsettled>(found);
   if (undecided == nullptr) return true;
-  if (undecided->taken) {
+  if (undecided->taken && !undecided->overtook) {
     known->by_script = {};
   } else {
     known->busy_at = now;

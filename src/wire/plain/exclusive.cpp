@@ -20,32 +20,6 @@ call acquire(std::string_view name, acquire_request const& request) {
                       .ticket = request.ticket}();
 }
 
-/// An INCR is wasted on a lock that is busy: tokens only have to grow.
-transaction fast_acquire(std::string_view name, acquire_request const& request) {
-  auto const counter = names::token_counter(name);
-  transaction result{.bytes = {}, .commands = 4};
-  auto& bytes = result.bytes;
-  bytes.reserve(128 + name.size() + request.owner.size() + counter.size());
-  resp::append_command(bytes, {"MULTI"});
-  resp::append_array_header(bytes, 6);
-  resp::append_bulk(bytes, "SET");
-  resp::append_bulk(bytes, name);
-  result.first_key_end = bytes.size() - 2;  // before the CR LF
-  result.first_key_size = name.size();
-  resp::append_bulk(bytes, request.owner);
-  resp::append_bulk(bytes, "NX");
-  resp::append_bulk(bytes, "PX");
-  resp::append_integer_bulk(bytes, request.ttl.count());
-  resp::append_command(bytes, {"INCR", counter});
-  resp::append_command(bytes, {"EXEC"});
-  return result;
-}
-
-call fast_release(owned lease) {
-  auto const queue = names::queue(lease.name);
-  return lua::fast_release{.lock = {lease.name}, .queue = {queue}, .owner = lease.owner}();
-}
-
 call pass(owned lease, release_policy policy, acquire_request const& next) {
   keys const k{lease.name};
   return lua::pass{.lock = {k.lock},
@@ -59,7 +33,47 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
                    .tokens = next.tokens}();
 }
 
+/// An INCR is wasted on a lock that is busy: tokens only have to grow.
+transaction fast_acquire(std::string_view name, acquire_request const& request) {
+  return take_if_free(name, request.owner, request.ttl, "INCR", {});
+}
+
 }  // namespace
+
+transaction take_if_free(std::string_view name, std::string_view owner, milliseconds ttl,
+                         std::string_view on_counter, std::initializer_list<std::string_view> beside) {
+  auto const counter = names::token_counter(name);
+  transaction result{.bytes = {}, .commands = static_cast<std::uint8_t>(beside.size() == 0 ? 4 : 5)};
+  auto& bytes = result.bytes;
+  bytes.reserve(160 + name.size() + owner.size() + (1 + beside.size()) * (counter.size() + 8));
+  resp::append_command(bytes, {"MULTI"});
+  resp::append_array_header(bytes, 6);
+  resp::append_bulk(bytes, "SET");
+  resp::append_bulk(bytes, name);
+  result.first_key_end = bytes.size() - 2;  // before the CR LF
+  result.first_key_size = name.size();
+  resp::append_bulk(bytes, owner);
+  resp::append_bulk(bytes, "NX");
+  resp::append_bulk(bytes, "PX");
+  resp::append_integer_bulk(bytes, ttl.count());
+  resp::append_command(bytes, {on_counter, counter});
+  if (beside.size() != 0) {
+    resp::append_array_header(bytes, 1 + beside.size());
+    resp::append_bulk(bytes, "EXISTS");
+    for (auto const key : beside) resp::append_bulk(bytes, key);
+  }
+  resp::append_command(bytes, {"EXEC"});
+  return result;
+}
+
+transaction fast_acquire_in_order(std::string_view name, acquire_request const& request) {
+  return take_if_free(name, request.owner, request.ttl, "INCR", {names::queue(name)});
+}
+
+call fast_release(owned lease) {
+  auto const queue = names::queue(lease.name);
+  return lua::fast_release{.lock = {lease.name}, .queue = {queue}, .owner = lease.owner}();
+}
 
 call release(owned lease, release_policy policy) {
   auto script = give_back<lua::release>(lease, policy);

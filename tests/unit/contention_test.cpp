@@ -275,6 +275,17 @@ TEST_F(a_strict_contention, gives_each_caller_a_place_of_its_own) {
       << "the new place first, so that a grant goes to the first waiter by then";
 }
 
+TEST_F(a_strict_contention, gives_what_comes_for_nobody_to_the_first_waiter_and_no_newcomer) {
+  auto& first = start({.starvation_limit = {}});
+  clock_.advance(1ms);
+  start({.starvation_limit = {}});
+  loop_of_client_.arrivals.leave(first, boot_clock::now());
+  (void)backend_.take_sent();
+  backend_.answer(granted_from(500));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
+  EXPECT_EQ(backend_.abandoned_with.starvation, 0us) << "a waiter that is only woken may be overtaken";
+}
+
 class a_polling_contention : public a_contention {
  protected:
   a_polling_contention() : a_contention{recipes::plain::exclusive, client_options{.wake = wake::poll}} {}

@@ -49,8 +49,9 @@ class recording_backend final : public lock_backend {
                scripting::send_options) override {
     add((policy.fast ? "fast release " : "release ") + std::string{lease.name}, std::move(done));
   }
-  void abandon(recipe const&, owned lease, release_policy, handler<abandoned> done,
+  void abandon(recipe const&, owned lease, release_policy policy, handler<abandoned> done,
                scripting::send_options) override {
+    abandoned_with = policy;
     add("abandon " + number_in(lease.owner), std::move(done));
   }
   void renew(recipe const&, milliseconds, std::span<owned const>, handler<renewals> done,
@@ -112,6 +113,7 @@ class recording_backend final : public lock_backend {
   [[nodiscard]] std::vector<std::string> take_sent() { return std::exchange(sent_, {}); }
 
   std::map<std::string, net::subscriber::listener*> channels;
+  release_policy abandoned_with{};  ///< that of the last abandon
   int out_of_memory = 0;  ///< so many requests can't be sent
 
  private:

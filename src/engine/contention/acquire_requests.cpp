@@ -238,8 +238,11 @@ void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> 
 void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
   auto const kept_until = late_responses_.arrived(number);
   if (kept_until == time_point{}) {
-    if (!holders_.has(queue, number))
-      pending_releases_.abandon(queue, number, notifications_.policy_of({}), now);
+    if (holders_.has(queue, number)) return;
+    lock_options options;
+    // What it gives back goes to the first waiter: a wake-up would let newcomers overtake that.
+    if (queue.lock_recipe().order == order::strict) options.starvation_limit = {};
+    pending_releases_.abandon(queue, number, notifications_.policy_of(options), now);
     return;
   }
   // If the last ttl overtook it in the same way, it has given the key its usual ttl.

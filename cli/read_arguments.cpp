@@ -69,6 +69,7 @@ arguments read_arguments(int const argc, char** const argv) {
   add_acquire(line, result.chosen);
   add_renew(line, result.chosen);
   add_hold(line, result.chosen);
+  add_judge(line, result.chosen);
   std::string shell;
   add_completion(line, shell);
   std::string help_about;

@@ -10,12 +10,12 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "resp", "reactor", "net", "topology", "script", "engine", "wire", "sync", "inspect", "probe"]  # low to high
+LAYERS = ["base", "history", "judge", "resp", "reactor", "net", "topology", "script", "engine", "wire", "sync", "inspect", "probe"]  # low to high
 EMBEDDED = "scripts"  # the folder of the generated headers; for those who make calls
 EMBEDDED_FOR = {"engine", "wire", "sync", "inspect", "probe"}
 CLI_LAYERS = ["common", "process", "server", "show"]  # low to high; below the folders of single commands
 CLI_COMMANDS = {"commands", "completion", "doctor", "run", "top"}  # none knows another
-CLI_MAY_USE = re.compile(r"probe/.*|base/(backoff|printable)\.hpp")  # of src/
+CLI_MAY_USE = re.compile(r"(probe|judge)/.*|base/(backoff|printable)\.hpp")  # of src/
 
 # Files of src/engine that read the clock (docs/decisions/0017): events come in there. All others get `now` passed down.
 CLOCK_READERS = {
@@ -23,7 +23,7 @@ CLOCK_READERS = {
     "contention/acquire_requests.cpp", "contention/lease_ends.cpp", "deadlock/deadlocks.cpp", "release/kept_keys.cpp",
     "release/pending_releases.cpp", "renewer.cpp",  # answers
     "release_requests.cpp", "wake/contender_channels.cpp", "watches.cpp",  # messages
-    "contention/contention.cpp", "presence.cpp", "release/owed_requests.cpp",  # timers alone
+    "contention/contention.cpp", "presence.cpp", "recorder.cpp", "release/owed_requests.cpp",  # timers alone
     "lease_state.cpp",  # valid() and remaining(), at each call of a holder
 }
 CLOCK_READING_FOLDER = "quorum/"  # a backend: its interface has no `now`

@@ -28,6 +28,7 @@ void add_release(command_line& line, action& chosen);
 void add_watch(command_line& line, action& chosen);
 void add_leader(command_line& line, action& chosen);
 void add_doctor(command_line& line, action& chosen);
+void add_judge(command_line& line, action& chosen);
 void add_top(command_line& line, action& chosen);
 
 }  // namespace holdfast::cli

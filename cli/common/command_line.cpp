@@ -148,6 +148,11 @@ void command_options::operand(std::string const& name, std::string& to, std::str
   value(name, to, text, " ");
 }
 
+void command_options::operands(std::string const& name, std::vector<std::string>& to,
+                               std::string const& text) {
+  command_->add_option(name, to, text)->option_text(" ");
+}
+
 void command_options::required(std::string const& name) { command_->get_option(name)->required(); }
 
 void command_options::excludes(std::string const& name, std::string const& other) {

@@ -45,6 +45,8 @@ class command_options {
                  std::string const& text, std::string const& choices);
   /// An operand without a placeholder in the help.
   void operand(std::string const& name, std::string& to, std::string const& text);
+  /// As many as are given.
+  void operands(std::string const& name, std::vector<std::string>& to, std::string const& text);
 
   // For options that are declared already.
   void required(std::string const& name);

@@ -12,8 +12,10 @@ namespace holdfast::cli {
 enum exit_code : int {
   ok = 0,
   not_held = 1,          ///< inspect: nobody holds the lock
+  violated = 1,          ///< judge: a promise was broken
   usage = 64,            ///< EX_USAGE: option, duration, URL, name
   wrong_type = 65,       ///< EX_DATAERR: the key holds something that isn't a lock
+  no_history = 65,       ///< judge: the file can't be judged
   unavailable = 69,      ///< EX_UNAVAILABLE: the server can't be reached, or refused
   internal = 70,         ///< EX_SOFTWARE: an error of holdfast or of this machine
   busy = 75,             ///< EX_TEMPFAIL: the lock is held by another holder

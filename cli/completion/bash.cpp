@@ -106,7 +106,7 @@ _holdfast() {
     _holdfast_offer "$cur" < <(_holdfast_choices "$command" "$option" "${cur#*=}" | sed "s/^/$option=/")
   elif [[ $cur == -* ]]; then
     _holdfast_offer "$cur" < <(_holdfast_options "$command")
-  elif ((operands == 0)); then
+  elif ((operands == 0)) || [[ $command == @JUDGE@ ]]; then
     _holdfast_offer "$cur" < <(_holdfast_operands "$command" "${url[@]}")
   fi
 }
@@ -171,6 +171,8 @@ std::string operands_function(model const& from) {
       script += fmt::format("    {}) {} \"${{@:2}}\" 2>/dev/null </dev/null ;;\n", name, list_locks);
     } else if (!argument->choices.empty()) {
       script += fmt::format("    {}) {} ;;\n", name, lines(argument->choices));
+    } else if (argument->is_files) {
+      script += fmt::format("    {}) compgen -f -- \"${{words[-1]}}\" ;;\n", name);
     }
   }
   return script + "  esac\n}\n";
@@ -181,7 +183,8 @@ std::string operands_function(model const& from) {
 std::string bash_script(model const& from) {
   return std::string{bash_head} + options_function(from) + values_function(from) + choices_function(from) +
          operands_function(from) +
-         filled(bash_tail, {{"@RUN@", runs_a_command}, {"@LEAD@", leads_a_command}});
+         filled(bash_tail,
+                {{"@RUN@", runs_a_command}, {"@LEAD@", leads_a_command}, {"@JUDGE@", reads_files}});
 }
 
 }  // namespace holdfast::cli::completion

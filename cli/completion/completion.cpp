@@ -26,10 +26,12 @@ std::vector<option> options_of(std::vector<declared_value> const& all) {
 }
 
 operand operand_of(declared_value const& from, declared_command const& of, command_line const& line) {
-  operand made{.name = from.names.front(), .is_lock = false, .choices = choices_in(from.shown)};
+  operand made{
+      .name = from.names.front(), .is_lock = false, .is_files = false, .choices = choices_in(from.shown)};
   if (made.name == "COMMAND") made.choices = line.command_names();
   // Some take a lock, which may not exist yet; the other commands are about an existing one.
   constexpr std::array<std::string_view, 4> takers{runs_a_command, leads_a_command, "acquire", "hold"};
+  made.is_files = made.name == some_files;
   made.is_lock = made.name == "NAME" && std::ranges::count(takers, of.name) == 0;
   return made;
 }

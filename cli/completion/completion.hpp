@@ -32,7 +32,8 @@ struct option {
 /// The operand of a command; no command has two.
 struct operand {
   std::string name;
-  bool is_lock;  ///< a lock that is held or waited for
+  bool is_lock;   ///< a lock that is held or waited for
+  bool is_files;  ///< any number of files
   std::vector<std::string> choices;
 };
 
@@ -50,6 +51,10 @@ struct model {
 
 /// The placeholder of values that are files.
 inline constexpr std::string_view a_file = "FILE";
+
+/// The operand of a command that reads files.
+inline constexpr std::string_view some_files = "FILES";
+inline constexpr std::string_view reads_files = "judge";
 
 /// The commands whose words after -- are a command line themselves; CLI11 never reads these.
 inline constexpr std::string_view runs_a_command = "run";

@@ -97,7 +97,8 @@ void add_fish_options(std::string& script, std::string_view const command,
 
 void add_argument(std::string& script, command const& command) {
   if (!command.argument) return;
-  auto const& [name, is_lock, choices] = *command.argument;
+  auto const& [name, is_lock, is_files, choices] = *command.argument;
+  if (is_files) script += fmt::format("complete -c holdfast -n '__holdfast_at {}' -F\n", command.name);
   if (!is_lock && choices.empty()) return;
   script += fmt::format(
       "complete -c holdfast -n '__holdfast_wants {}' -a {}\n",

@@ -83,7 +83,8 @@ std::string specifications(std::vector<option> const& options) {
 
 std::string argument_of(command const& command) {
   if (!command.argument) return {};
-  auto const& [name, is_lock, choices] = *command.argument;
+  auto const& [name, is_lock, is_files, choices] = *command.argument;
+  if (is_files) return fmt::format("    '*:{}:_files' \\\n", name);
   std::string zsh_action = " ";
   if (is_lock) zsh_action = "_holdfast_locks";
   if (!choices.empty()) zsh_action = fmt::format("({})", fmt::join(choices, " "));

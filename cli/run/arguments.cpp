@@ -108,6 +108,7 @@ void add_run(command_line& line, action& chosen, words_after const command) {
             "term|kill|warn");
   add_kind(run, values->lock);
   add_with(run, values->lock.with);
+  add_history(run, values->lock);
   run.flag("--keep", values->keep, "Leave the lock to its ttl at the end instead of giving it back");
   run.flag(
       "--detect-deadlock", values->detect_deadlock,

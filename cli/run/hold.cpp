@@ -92,6 +92,7 @@ int with_lease(run_options const& asked, hold_words const& given, lease_user con
                {.name = "holdfast-hold",
                 .label = asked.label,
                 .patience = patience_of(asked),
+                .history = asked.history,
                 .log = output::hook_of_holder()}};
   auto const options = reach_server(redis, asked);
   auto const lock = [&] {
@@ -169,6 +170,7 @@ void add_lock_command(command_line& line, action& chosen, std::string const& nam
   add_name_and_wait(command, given->lock);
   add_ttl(command, given->lock, ttl_text);
   add_kind(command, given->lock);
+  if (use == hold_until_end) add_history(command, given->lock);
   add_json(command, given->json);
   add_common(command, given->lock.common);
   command.footer(footer);

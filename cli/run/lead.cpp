@@ -105,6 +105,7 @@ void add_lead(command_line& line, action& chosen, words_after const command) {
              "term|kill");
   add_copies(lead, values->lock);
   add_label(lead, values->lock);
+  add_history(lead, values->lock);
   lead.flag("--pass-url", values->pass_url,
             "Let COMMAND have the URL with its password in HOLDFAST_URL, for a holdfast of its own");
   add_common(lead, values->lock.common);

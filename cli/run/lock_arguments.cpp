@@ -105,6 +105,13 @@ void add_label(command_options& command, lock_words& to) {
                 "What this job is; others that find the lock busy see it (at most 200 bytes)", "TEXT");
 }
 
+void add_history(command_options& command, lock_words& to) {
+  command.value("--history", to.history,
+                "Write what becomes of the lock to this file, for `holdfast judge` (docs/history.md)",
+                "FILE");
+  command.not_empty("--history");
+}
+
 void add_kind(command_options& command, lock_words& to) {
   command.flag(
       "--fair", to.fair,
@@ -130,6 +137,7 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
                    .command = {},
                    .wait = {},
                    .label = label_from(from),
+                   .history = from.history,
                    .side = side_of(from),
                    .slots = from.slots ? checked_slots("--slots", *from.slots) : 0,
                    .with = with_of(from.with),

@@ -21,6 +21,7 @@ struct lock_words {
   std::optional<std::string> wait_server;
   std::optional<std::string> ttl;
   std::optional<std::string> label;
+  std::string history;
   std::optional<std::int64_t> slots;
   with_words with{};  ///< of `run` alone
   std::optional<std::int64_t> replicas;
@@ -43,6 +44,9 @@ void add_kind(command_options& command, lock_words& to);
 /// --replicas and --fsynced, and --label: parts of add_kind.
 void add_copies(command_options& command, lock_words& to);
 void add_label(command_options& command, lock_words& to);
+
+/// --history. Not of `acquire`: others renew and release that lock, and nobody would say so.
+void add_history(command_options& command, lock_words& to);
 
 /// --ttl, with a text that says what becomes of the lock meanwhile.
 void add_ttl(command_options& command, lock_words& to, std::string const& text);

@@ -224,6 +224,7 @@ int run(run_options const& asked) {
                {.name = "holdfast-run",
                 .label = asked.label,
                 .patience = patience_of(asked),
+                .history = asked.history,
                 .log = output::hook_of_holder()}};
   auto const options = reach_server(redis, asked);
   auto const lock = [&] {

@@ -38,7 +38,8 @@ struct run_options {
   std::chrono::milliseconds ttl{30'000};
   std::chrono::milliseconds max_hold{0};  ///< 0: no limit
   on_lost policy = on_lost::term;
-  std::string label{};  ///< shown to callers that find the lock busy
+  std::string label{};    ///< shown to callers that find the lock busy
+  std::string history{};  ///< client_options::history
   run_side side = run_side::alone;
   run_again again = run_again::no;
   /// The command runs while this process leads the election of that name, with this value.

@@ -223,6 +223,14 @@ struct client_options {
   /// answers.
   std::size_t max_reply_bytes = 16u << 20;
 
+  /// A file to which this client writes who asked for its locks, who had them, and how long: a line of JSON
+  /// for each event (docs/history.md). `holdfast judge` reads such files, and checks that locks did what they
+  /// promise. Empty: nothing is written. Several clients and processes may write to the same file; it only
+  /// grows. What a client collects in one turn of its loop is written at once, without fsync, ahead of the
+  /// requests of that turn, so keep the file on a local disk. A write that fails ends the history, with one
+  /// warning in the log.
+  std::string history{};
+
   /// Where log lines go. Empty: nowhere.
   log_hook log{};
 };

@@ -196,6 +196,7 @@ bool core::shut() noexcept {
   contention_.contending.stop_mending();
   ask_all_again_.disarm();
   queues_.remove_contenders();
+  if (recorder_) recorder_->closed(boot_clock::now());
   loop_.leave(hold);  // runs the callbacks that are left
   return alone;
 }

@@ -47,13 +47,18 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                   }},
       settings_{make_settings(url_.server, client_.options, broken_connections_, translator_)},
       backend_{make_backend(make_deployment)},
-      renewer_{loop_,
-               *backend_,
-               stats_,
-               {.lost = [this](lease_state& lease, loss_cause cause,
-                               time_point now) { contention_.ends.lose(lease, cause, now); },
-                .outlived = [this](lease_state& lease,
-                                   time_point now) { contention_.ends.take_back(lease, now); }}},
+      recorder_{make_recorder()},
+      renewer_{
+          loop_,
+          *backend_,
+          stats_,
+          {.lost = [this](lease_state& lease, loss_cause cause,
+                          time_point now) { contention_.ends.lose(lease, cause, now); },
+           .outlived = [this](lease_state& lease, time_point now) { contention_.ends.take_back(lease, now); },
+           .renewed = recorder_ ? std::function{[this](lease_state const& lease, time_point now) {
+             recorder_->renewed(lease, now);
+           }}
+                                : nullptr}},
       notifications_{loop_, *backend_, client_, log_, on_messages()},
       presence_{loop_,
                 *backend_,
@@ -79,7 +84,8 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .late = late_responses_,
                                    .delayed = delayed_,
                                    .kept = kept_keys_,
-                                   .releases = pending_releases_}},
+                                   .releases = pending_releases_,
+                                   .history = recorder_.get()}},
       release_requests_{loop_, *backend_, queues_, holders_,
                         [this](lease_state& lease) {
                           contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
@@ -119,9 +125,15 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
           [this] {
             auto const now = boot_clock::now();
             contention_.fast.note_trouble(now);
+            if (recorder_) recorder_->trouble("broken", now);
             ask_about_all(now);
           },
-      .rerouted = [this] { contention_.fast.note_trouble(boot_clock::now()); },
+      .rerouted =
+          [this] {
+            auto const now = boot_clock::now();
+            contention_.fast.note_trouble(now);
+            if (recorder_) recorder_->trouble("rerouted", now);
+          },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
       .at_stake = [this] { return at_stake(boot_clock::now()); }};
@@ -131,6 +143,19 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
   }
   return std::make_unique<deployment_backend>(
       make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);
+}
+
+std::unique_ptr<recorder> core::make_recorder() {
+  if (client_.options.history.empty()) return nullptr;
+  return std::make_unique<recorder>(loop_, client_, stats_, log_, [this] { return backend_->up(); });
+}
+
+void core::record_number(history::event what, history::kind of, std::string_view name,
+                         std::int64_t number) noexcept {
+  if (!recorder_ || forked()) return;
+  reactor::lock hold{loop_.mutex()};
+  recorder_->numbered(what, of, name, number, boot_clock::now());
+  loop_.leave(hold);
 }
 
 notifications::events core::on_messages() {
@@ -149,6 +174,7 @@ void core::on_moved(std::string const& server) {
   log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
   auto const now = boot_clock::now();
   contention_.fast.note_trouble(now);
+  if (recorder_) recorder_->trouble("moved", now);
   ask_about_all(now);
   contention_.requests.send_all_soon(now);
 }

@@ -81,6 +81,10 @@ class core : public std::enable_shared_from_this<core> {
     loop_.leave(hold);
   }
 
+  /// For the history: a number under a name is set, or changed (history/words.hpp).
+  void record_number(history::event what, history::kind of, std::string_view name,
+                     std::int64_t number) noexcept;
+
   // Constant.
 
   /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
@@ -106,6 +110,7 @@ class core : public std::enable_shared_from_this<core> {
 
  private:
   [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);
+  [[nodiscard]] std::unique_ptr<recorder> make_recorder();
   [[nodiscard]] notifications::events on_messages();
   void on_moved(std::string const& server);
   void ask_about_all(time_point now) noexcept;
@@ -130,6 +135,7 @@ class core : public std::enable_shared_from_this<core> {
   deferred_log log_{loop_, client_.options.log};
   client_stats stats_;
   std::unique_ptr<lock_backend> const backend_;
+  std::unique_ptr<recorder> const recorder_;  ///< null: there is no history
   // When the last queue goes, this engine doesn't end: the caller that drops it keeps the engine for the
   // length of its call.
   lock_queues queues_{this, client_, [this] { self_.reset(); }};
@@ -157,8 +163,8 @@ class core : public std::enable_shared_from_this<core> {
   deadlocks deadlocks_;
   lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.arrivals,
                          delayed_, busy_report_, server_calls_, deadlocks_};
-  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,   stats_, holders_,
-                           renewer_, pending_releases_, contention_.ends, delayed_};
+  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,    stats_,         holders_,
+                           renewer_, pending_releases_, contention_.ends, delayed_, recorder_.get()};
   effective_options_ptr last_options_;
   std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client
 };

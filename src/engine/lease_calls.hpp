@@ -9,6 +9,7 @@
 #include "engine/call_gate.hpp"
 #include "engine/contention/lease_ends.hpp"
 #include "engine/delayed_calls.hpp"
+#include "engine/recorder.hpp"
 
 namespace holdfast::engine {
 
@@ -18,7 +19,7 @@ class lease_calls {
  public:
   lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
               client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
-              lease_ends& ends, delayed_calls& delayed) noexcept
+              lease_ends& ends, delayed_calls& delayed, recorder* history) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -28,7 +29,8 @@ class lease_calls {
         renewer_{watchdog},
         pending_releases_{releases},
         ends_{ends},
-        delayed_{delayed} {}
+        delayed_{delayed},
+        recorder_{history} {}
 
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
   /// the lock guards.
@@ -97,7 +99,7 @@ class lease_calls {
 
   struct conversion;
   template <class Handler>
-  void convert(lease_state& old, call const& script, Handler on_answer);
+  void convert(lease_state& old, call const& script, time_point now, Handler on_answer);
   [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, lease_state& old,
                                                      call const& script);
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
@@ -113,6 +115,7 @@ class lease_calls {
   void on_answer(laying_down_ptr const& one, answer<ownership>&& result) noexcept;
   void lay_down_again(laying_down_ptr const& one) noexcept;
   void finish(laying_down& one, std::shared_ptr<error const> reason) noexcept;
+  void go_on_with(lease_state& lease, time_point now) noexcept;
   void move_to_next(conversion& change, time_point sent_at, time_point now);
 
   reactor::loop& loop_;
@@ -125,13 +128,15 @@ class lease_calls {
   pending_releases& pending_releases_;
   lease_ends& ends_;
   delayed_calls& delayed_;
+  recorder* recorder_;  ///< null: there is no history
 };
 
 /// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
 /// with nothing sent.
 template <class Handler>
-void lease_calls::convert(lease_state& old, call const& script, Handler on_answer) {
+void lease_calls::convert(lease_state& old, call const& script, time_point now, Handler on_answer) {
   renewer::remove(old);
+  if (recorder_ != nullptr) recorder_->paused(old, now);
   backend_.convert(script, std::move(on_answer),
                    {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
 }

@@ -55,7 +55,7 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
 answer<ownership> lease_calls::request_conversion(reactor::lock& hold, lease_state& old, call const& script) {
   std::optional<answer<ownership>> result;
   reactor::blocked_thread thread;
-  convert(old, script, [&](answer<ownership>&& received) {
+  convert(old, script, boot_clock::now(), [&](answer<ownership>&& received) {
     result = std::move(received);
     loop_.wake(thread);
   });
@@ -115,6 +115,7 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   next.inherit(old);
   (void)ends_.finish_here(old, now);
   ++stats_.held_now;
+  if (recorder_ != nullptr) recorder_->turned_into(next, now);
   renewer_.add(next, now);
   if (!change.from->contender) ends_.ask_after_release(*change.from, now);
 }

@@ -77,7 +77,7 @@ void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
     }
     reason = end_laying_down(*lease, result, boot_clock::now());
   } catch (std::bad_alloc const&) {
-    if (lease->status() == lease_state::state::held) renewer_.add(*lease, boot_clock::now());
+    if (lease->status() == lease_state::state::held) go_on_with(*lease, boot_clock::now());
     reason = client_.no_memory;
   }
   loop_.leave(hold);
@@ -98,7 +98,7 @@ std::shared_ptr<error const> lease_calls::end_laying_down(lease_state& lease, an
       return nullptr;
     }
     if (refusal != nullptr && !refusal->resent) {
-      renewer_.add(lease, now);
+      go_on_with(lease, now);
     } else {
       ends_.lose(lease,
                  found == nullptr            ? loss_cause::unreachable
@@ -152,13 +152,13 @@ void lease_calls::on_settled(laying_down_ptr const& one) noexcept {
     ends_.queue_next_up(lease.queue(), boot_clock::now());
     send_to_lay_down(one);
   } catch (std::bad_alloc const&) {
-    if (lease.status() == lease_state::state::held) renewer_.add(lease, boot_clock::now());
+    if (lease.status() == lease_state::state::held) go_on_with(lease, boot_clock::now());
     finish(*one, client_.no_memory);
   }
 }
 
 void lease_calls::send_to_lay_down(laying_down_ptr const& one) {
-  convert(one->lease, one->script,
+  convert(one->lease, one->script, boot_clock::now(),
           [this, one](answer<ownership>&& result) { on_answer(one, std::move(result)); });
 }
 
@@ -183,7 +183,7 @@ void lease_calls::lay_down_again(laying_down_ptr const& one) noexcept {
   try {
     send_to_lay_down(one);
   } catch (std::bad_alloc const&) {
-    if (one->lease.status() == lease_state::state::held) renewer_.add(one->lease, boot_clock::now());
+    if (one->lease.status() == lease_state::state::held) go_on_with(one->lease, boot_clock::now());
     finish(*one, client_.no_memory);
   }
 }
@@ -192,6 +192,12 @@ void lease_calls::finish(laying_down& one, std::shared_ptr<error const> reason) 
   one.reason = std::move(reason);
   loop_.add_interest(-1);
   loop_.defer(std::move(one.ready));
+}
+
+/// It wasn't laid down.
+void lease_calls::go_on_with(lease_state& lease, time_point now) noexcept {
+  if (recorder_ != nullptr) recorder_->resumed(lease, now);
+  renewer_.add(lease, now);
 }
 
 void lease_calls::take_up(lease_state& laid_down, lease_state& next) {

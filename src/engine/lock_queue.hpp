@@ -93,6 +93,7 @@ struct contender {
   milliseconds ttl{};           ///< in the last request
   int amount = 1;               ///< the same
   bool requested_join = false;  ///< the same
+  bool was_listening = false;   ///< its channels were open then: no release passes it by from then on
   bool listening = false;       ///< its channels are open
   bool joined = false;          ///< it may be in the server's queue
   bool unconfirmed = false;     ///< a request since the last outcome may have been carried out

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "history/words.hpp"
 #include "script/call.hpp"
 
 namespace holdfast::engine {
@@ -108,6 +109,8 @@ struct lock_names {
   std::string_view (*first)(std::string_view name);
   std::vector<std::string_view> (*all)(std::string_view name);
   std::string (*title)(std::string_view name);  ///< the lock's name in messages
+  /// How each is held, as the scripts say it; null: all in one way.
+  std::vector<std::string_view> (*kinds)(std::string_view name) = nullptr;
 };
 
 /// The additional requests where several masters vote, each of which has its own copy of the lock.
@@ -125,6 +128,7 @@ struct voting {
 /// One kind of lock on one wire format. All calls may be sent twice: the second finds the effect of the
 /// first. Their replies have one format for all kinds: see replies.hpp.
 struct recipe {
+  history::kind kind = history::kind::mutex;  ///< in a history
   engine::order order = order::barging;
   engine::sharing sharing = sharing::exclusive;
   engine::blocked_by blocked_by = blocked_by::unknown;

@@ -277,6 +277,7 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
   lease.provisional = false;
   if (lease.renewals_left > 0) --lease.renewals_left;
   lease.set_deadline(std::max(lease.deadline(), deadline_of(sent_at, lease.options().ttl)));
+  if (events_.renewed) events_.renewed(lease, now);
   auto const again = lease.options().watchdog && lease.renewals_left != 0;
   auto every = lease.effective().every;
   // A number of renewals is a requested time.

@@ -20,6 +20,8 @@ class renewer {
     std::function<void(lease_state&, loss_cause, time_point now)> lost;
     /// A renewal may have been carried out after the lease was lost: its key may live on.
     std::function<void(lease_state&, time_point now)> outlived;
+    /// It has a new deadline. Empty: nobody wants to know.
+    std::function<void(lease_state const&, time_point now)> renewed{};
   };
 
   renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, events handlers);

@@ -105,6 +105,10 @@ class loop {
   void mark_dirty(flushable& writer) noexcept {
     if (!writer.is_linked()) dirty_.push_back(writer);
   }
+  /// The same ahead of all that have bytes by now.
+  void mark_first(flushable& writer) noexcept {
+    if (!writer.is_linked()) dirty_.push_front(writer);
+  }
   /// Registers an object for on_lost_handler().
   void remember(flushable& writer) noexcept { known_.push_back(writer); }
   void forget(flushable& writer) noexcept;

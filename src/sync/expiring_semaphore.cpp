@@ -64,6 +64,9 @@ struct expiring_semaphore::impl {
   [[nodiscard]] virtual counted count() = 0;
 
   [[nodiscard]] std::string const& name() const noexcept { return binding.name(); }
+  void record(history::event what, std::int64_t number) const noexcept {
+    binding.core()->record_number(what, history::kind::permits, name(), number);
+  }
 
   sync::lock_binding binding;
   sync::shared_counter permits;
@@ -248,15 +251,24 @@ expiring_semaphore::~expiring_semaphore() = default;
 std::string const& expiring_semaphore::name() const noexcept { return impl_->name(); }
 
 bool expiring_semaphore::try_set_permits(std::int64_t permits) {
-  return impl_->try_set(checked_number(total_of, name(), permits, 0));
+  auto const number = checked_number(total_of, name(), permits, 0);
+  impl_->record(history::event::setting, number);
+  if (!impl_->try_set(number)) return false;
+  impl_->record(history::event::set, number);
+  return true;
 }
 
 void expiring_semaphore::set_permits(std::int64_t permits) {
-  impl_->set(checked_number(total_of, name(), permits, 0));
+  auto const number = checked_number(total_of, name(), permits, 0);
+  impl_->record(history::event::setting, number);
+  impl_->set(number);
+  impl_->record(history::event::set, number);
 }
 
 void expiring_semaphore::add_permits(std::int64_t permits) {
-  impl_->add(checked_number("the number of permits to add to", name(), permits, -sync::most_permits));
+  auto const number = checked_number("the number of permits to add to", name(), permits, -sync::most_permits);
+  if (number > 0) impl_->record(history::event::added, number);
+  impl_->add(number);
 }
 
 int expiring_semaphore::checked(std::int64_t permits) const {

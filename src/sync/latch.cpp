@@ -148,11 +148,16 @@ std::string const& latch::name() const noexcept { return impl_->binding.name(); 
 
 bool latch::try_set_count(std::int64_t count) {
   sync::check_number("the count of", name(), count, 0, highest_count);
-  return impl_->try_set(count);
+  auto& core = *impl_->binding.core();
+  core.record_number(history::event::setting, history::kind::latch, name(), count);
+  if (!impl_->try_set(count)) return false;
+  core.record_number(history::event::set, history::kind::latch, name(), count);
+  return true;
 }
 
 void latch::count_down(std::int64_t n) {
   sync::check_number("the number to count down", name(), n, 1, highest_count);
+  impl_->binding.core()->record_number(history::event::counted, history::kind::latch, name(), n);
   if (impl_->plain) {
     auto const participant =
         impl_->binding.core()->uuid() + ":" + std::to_string(sync::next_request_number());
@@ -168,6 +173,7 @@ bool latch::count_down(std::string_view participant) {
   sync::check(impl_->plain, "the latch \"" + name() +
                                 "\" is on Redisson's wire, where participants have no names: count down "
                                 "without one, or use wire::plain");
+  impl_->binding.core()->record_number(history::event::counted, history::kind::latch, name(), 1);
   return impl_->count_down(participant, 1);
 }
 
@@ -190,6 +196,9 @@ void latch::async_wait(wait_handler done, std::stop_token stop) {
   impl_->binding.async_take(std::nullopt, std::move(done), std::move(stop));
 }
 
-bool latch::open() { return impl_->open(); }
+bool latch::open() {
+  impl_->binding.core()->record_number(history::event::opened, history::kind::latch, name(), 0);
+  return impl_->open();
+}
 
 }  // namespace holdfast

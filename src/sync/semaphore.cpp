@@ -31,6 +31,8 @@ struct semaphore::impl {
   }
 
   void add(std::int64_t number) {
+    if (number > 0)
+      binding.core()->record_number(history::event::added, history::kind::semaphore, binding.name(), number);
     permits.change(scripts::redisson_semaphore::add{.counter = {binding.name()},
                                                     .done = {},
                                                     .answered = {},
@@ -57,7 +59,11 @@ std::string const& semaphore::name() const noexcept { return impl_->binding.name
 
 bool semaphore::try_set_permits(std::int64_t permits) {
   sync::check_number("the number of permits of", name(), permits, 0, sync::most_permits);
-  return impl_->permits.try_set(permits, permits);
+  auto& core = *impl_->binding.core();
+  core.record_number(history::event::setting, history::kind::semaphore, name(), permits);
+  if (!impl_->permits.try_set(permits, permits)) return false;
+  core.record_number(history::event::set, history::kind::semaphore, name(), permits);
+  return true;
 }
 
 void semaphore::acquire(std::int64_t permits, std::stop_token stop) {

@@ -38,6 +38,12 @@ std::size_t count(std::string_view joined) { return split_names(joined).size(); 
 
 std::string_view first(std::string_view joined) { return take(joined).name; }
 
+std::vector<std::string_view> kinds(std::string_view joined) {
+  std::vector<std::string_view> list;
+  while (!joined.empty()) list.push_back(take(joined).kind);
+  return list;
+}
+
 std::size_t only_one(std::string_view) { return 1; }
 std::vector<std::string_view> only_first(std::string_view joined) { return {first(joined)}; }
 std::string title_of_first(std::string_view joined) { return '"' + std::string{first(joined)} + '"'; }
@@ -45,8 +51,11 @@ std::string title_of_first(std::string_view joined) { return '"' + std::string{f
 }  // namespace packed
 }  // namespace
 
-constinit engine::lock_names const several{
-    .count = packed::count, .first = packed::first, .all = split_names, .title = packed::title};
+constinit engine::lock_names const several{.count = packed::count,
+                                           .first = packed::first,
+                                           .all = split_names,
+                                           .title = packed::title,
+                                           .kinds = packed::kinds};
 
 constinit engine::lock_names const seats{.count = packed::only_one,
                                          .first = packed::first,

@@ -27,12 +27,6 @@ bool mentions(std::string const& text, std::string const& owner) {
   return false;
 }
 
-bool may_be_beside(kind::company one, kind::company other) {
-  using enum kind::company;
-  if (one == none || other == none || (one == upgrade && other == upgrade)) return false;
-  return (one == permits) == (other == permits);
-}
-
 /// An owner, and the value for it where permits have ids.
 std::array<std::string, 2> mentions_of(std::string const& owner) {
   return {owner, recipes::redisson::permit_id(owner)};
@@ -110,25 +104,13 @@ void judge::check_turn(part const& wanted, std::string const& owner, time_point 
   }
 }
 
-/// Kinds without tokens have 0. Readers may have that of the last writer. Those of permits, which are out at
-/// the same time, are told in any order.
 void judge::check_token(part const& wanted, std::int64_t token, std::string const& owner) {
-  if (token == 0) return;
   for (auto const& name : wanted.names) {
-    auto const beside = wanted.of(name).beside;
-    if (beside == kind::company::permits) {
-      if (!tokens_of_permits_.emplace(name, token).second)
-        fail(owner + " has token " + std::to_string(token) + " of " + name + ", as another lease had");
-      continue;
-    }
-    auto& newest = newest_tokens_[name];
-    auto& newest_write = newest_writes_[name];
-    auto const reads = beside == kind::company::readers || beside == kind::company::upgrade;
-    if (reads ? token < newest_write : token <= newest)
+    auto& tokens = tokens_[name];
+    auto const newest = tokens.newest();
+    if (!tokens.take(wanted.of(name).beside, token))
       fail(owner + " has token " + std::to_string(token) + " of \"" + name + "\", after " +
            std::to_string(newest));
-    newest = std::max(newest, token);
-    if (!reads) newest_write = token;
   }
 }
 

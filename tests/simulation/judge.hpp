@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "judge/rules.hpp"
 #include "simulation/barrier_judge.hpp"
 #include "simulation/condition_judge.hpp"
 #include "simulation/joint_view.hpp"
@@ -111,9 +112,7 @@ class judge {
   barrier_judge barriers_{world_, [this](std::string const& text) { fail(text); }};
   condition_judge conditions_{world_, [this](std::string const& text) { fail(text); }};
   bool late_copies_ = false;
-  std::map<std::string, std::int64_t> newest_tokens_;  ///< by name
-  std::set<std::pair<std::string, std::int64_t>> tokens_of_permits_;
-  std::map<std::string, std::int64_t> newest_writes_;  ///< those of readers left out
+  std::map<std::string, judging::token_rule> tokens_;  ///< by name
   std::vector<holder> holders_;
   std::vector<kept_hold> kept_;
   std::map<std::string, time_point> excused_;   ///< owners

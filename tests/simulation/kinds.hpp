@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/recipe.hpp"
+#include "judge/rules.hpp"
 #include "simulation/dataset.hpp"
 
 namespace holdfast::simulation {
@@ -13,12 +14,7 @@ namespace holdfast::simulation {
 /// One kind of lock, as the judge knows it.
 struct kind {
   /// The holders that may be beside a holder.
-  enum class company {
-    none,
-    readers,  ///< other readers
-    upgrade,  ///< readers, and no other upgrade lease
-    permits,  ///< so many as there are permits
-  };
+  using company = judging::company;
   /// One owner's hold of one name.
   struct hold {
     time_point end{};

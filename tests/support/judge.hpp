@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "judge/rules.hpp"
+
 namespace holdfast::test {
 
 /// CLOCK_BOOTTIME in nanoseconds: all processes of a machine share this clock, and leases use it.
@@ -42,6 +44,8 @@ inline std::vector<interval> read_history(std::string const& path) {
 inline std::string judge(std::vector<interval> history) {
   std::sort(history.begin(), history.end(), [](auto const& a, auto const& b) { return a.from < b.from; });
   std::ostringstream violations;
+  judging::token_rule tokens;
+  if (!history.empty()) tokens.take(judging::company::none, history.front().token);
   for (std::size_t i = 1; i < history.size(); ++i) {
     auto const& before = history[i - 1];
     auto const& after = history[i];
@@ -49,8 +53,8 @@ inline std::string judge(std::vector<interval> history) {
       violations << "overlap of " << before.to - after.from << " ns: " << before.holder << " with token "
                  << before.token << " and " << after.holder << " with token " << after.token << '\n';
     }
-    auto const has_tokens = after.token != 0 || before.token != 0;  // some kinds have no tokens
-    if (has_tokens && after.token <= before.token) {
+    auto const forgotten = after.token == 0 && before.token != 0;  // some kinds have no tokens
+    if (!tokens.take(judging::company::none, after.token) || forgotten) {
       violations << "token " << after.token << " of " << after.holder << " follows " << before.token << " of "
                  << before.holder << '\n';
     }

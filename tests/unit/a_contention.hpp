@@ -110,7 +110,8 @@ class a_contention : public engine_parts {
                                               .late = late_responses_,
                                               .delayed = delayed_,
                                               .kept = kept_keys_,
-                                              .releases = pending_releases_}};
+                                              .releases = pending_releases_,
+                                              .history = nullptr}};
   lock_queue_ptr queue_;
   std::vector<std::unique_ptr<recorded_waiter>> callers_;
 };

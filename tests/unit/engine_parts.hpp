@@ -114,7 +114,7 @@ class recording_backend final : public lock_backend {
 
   std::map<std::string, net::subscriber::listener*> channels;
   release_policy abandoned_with{};  ///< that of the last abandon
-  int out_of_memory = 0;  ///< so many requests can't be sent
+  int out_of_memory = 0;            ///< so many requests can't be sent
 
  private:
   template <class Outcome>

@@ -95,6 +95,7 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   presence_.touch(now);
   contender.asked_at = sent_at;
   contender.counter = reply.counter;
+  if (asked_to_wait && contender.was_listening) callers_.note_queued(queue, now);
   if (asked_to_wait) contender.ticket = std::to_string(reply.ticket);
   if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
     requests_.send(queue, now);

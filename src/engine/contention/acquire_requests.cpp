@@ -61,6 +61,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   contender.amount = first.amount;
   contender.requested_join =
       !first.tries_only && (notifications_.by_message(queue) || queue.lock_recipe().counts_waiters);
+  contender.was_listening = contender.listening;
   contender.policy = notifications_.policy_of(options);
   contender.first_came_at = first.came_at;
   return {.owner = contender.owner,

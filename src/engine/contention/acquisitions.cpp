@@ -21,8 +21,7 @@ std::shared_ptr<error const> unanswered_request(lock_queue const& queue,
 }  // namespace
 
 void acquisitions::start(waiter& caller, time_point now) noexcept {
-  caller.came_at = now;
-  ++stats_.waiting_now;
+  callers_.begin(caller, now);
   try {
     queue(caller, now);
   } catch (std::bad_alloc const&) {

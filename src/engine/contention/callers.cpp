@@ -13,6 +13,12 @@ waiter::waiter(lock_queue_ptr caller_queue, effective_options_ptr caller_options
 
 waiter::~waiter() = default;
 
+void callers::begin(waiter& caller, time_point now) noexcept {
+  caller.came_at = now;
+  ++stats_.waiting_now;
+  if (recorder_ != nullptr) recorder_->asked(caller, now);
+}
+
 void callers::finish(waiter& caller, time_point now) noexcept {
   if (!caller.lease && !caller.failure) busy_report_.note(caller, now);
   auto& queue = *caller.queue;
@@ -26,6 +32,7 @@ void callers::finish(waiter& caller, time_point now) noexcept {
   } else if (!caller.failure && !caller.tries_only) {
     ++stats_.timed_out;
   }
+  if (recorder_ != nullptr) recorder_->finished(caller, now);
   caller.queue.reset();
   caller.finished();
 }

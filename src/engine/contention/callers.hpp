@@ -6,13 +6,23 @@
 
 #include "engine/busy_report.hpp"
 #include "engine/lock_queue.hpp"
+#include "engine/recorder.hpp"
 
 namespace holdfast::engine {
 
 /// Each caller is finished once. All under the client's lock; `now` is the time of the event.
 class callers {
  public:
-  callers(client_stats& counts, busy_report& report) noexcept : stats_{counts}, busy_report_{report} {}
+  /// `history`: null when there is none.
+  callers(client_stats& counts, busy_report& report, recorder* history) noexcept
+      : stats_{counts}, busy_report_{report}, recorder_{history} {}
+
+  /// A caller has come.
+  void begin(waiter& caller, time_point now) noexcept;
+  /// The first caller of a queue has its place in the server's queue from here on.
+  void note_queued(lock_queue const& queue, time_point now) noexcept {
+    if (recorder_ != nullptr) recorder_->queued(queue.waiters.front(), now);
+  }
 
   /// Lets a caller go with its results in place. Afterwards it isn't in the queue any more.
   void finish(waiter& caller, time_point now) noexcept;
@@ -29,6 +39,7 @@ class callers {
  private:
   client_stats& stats_;
   busy_report& busy_report_;
+  recorder* recorder_;
 };
 
 }  // namespace holdfast::engine

@@ -17,7 +17,7 @@ class lease_ends {
              client_stats& counts, holders& held, departed& past, contenders& contending,
              acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
              pending_releases& releases, kept_keys& kept, late_responses& late, delayed_calls& delayed,
-             fast_path& fast) noexcept
+             fast_path& fast, recorder* history) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -34,7 +34,8 @@ class lease_ends {
         kept_keys_{kept},
         late_responses_{late},
         delayed_{delayed},
-        fast_path_{fast} {}
+        fast_path_{fast},
+        recorder_{history} {}
 
   /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
   void release(lease_state& lease, time_point now, release_handler done) noexcept;
@@ -89,6 +90,7 @@ class lease_ends {
   late_responses& late_responses_;
   delayed_calls& delayed_;
   fast_path& fast_path_;
+  recorder* recorder_;  ///< null: there is no history
 };
 
 }  // namespace holdfast::engine

@@ -68,7 +68,8 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
 }  // namespace barrier_calls
 }  // namespace
 
-constinit engine::recipe const barrier{.sharing = sharing::counted,
+constinit engine::recipe const barrier{.kind = history::kind::barrier,
+                                       .sharing = sharing::counted,
                                        .leased = false,
                                        .counts_waiters = true,
                                        .acquire = barrier_calls::arrive,

@@ -57,7 +57,8 @@ call abandon(owned waiter, release_policy policy) {
 }  // namespace condition_calls
 }  // namespace
 
-constinit engine::recipe const condition{.sharing = sharing::counted,
+constinit engine::recipe const condition{.kind = history::kind::condition,
+                                         .sharing = sharing::counted,
                                          .leased = false,
                                          .counts_waiters = true,
                                          .acquire = condition_calls::ask,

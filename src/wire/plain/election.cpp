@@ -71,7 +71,8 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 }  // namespace election_calls
 }  // namespace
 
-constinit engine::recipe const election{.order = order::strict,
+constinit engine::recipe const election{.kind = history::kind::election,
+                                        .order = order::strict,
                                         .acquire = election_calls::acquire,
                                         .release = election_calls::release,
                                         .pass = election_calls::pass,

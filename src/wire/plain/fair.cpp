@@ -44,7 +44,8 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
 }  // namespace fair_calls
 }  // namespace
 
-constinit engine::recipe const fair{.order = order::strict,
+constinit engine::recipe const fair{.kind = history::kind::fair,
+                                    .order = order::strict,
                                     .blocked_by = blocked_by::all,
                                     .acquire = fair_calls::acquire,
                                     .fast_acquire = plain::fast_acquire_in_order,

@@ -85,7 +85,8 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 }  // namespace mixed_calls
 }  // namespace
 
-constinit engine::recipe const mixed{.order = order::barging,
+constinit engine::recipe const mixed{.kind = history::kind::mixed,
+                                     .order = order::barging,
                                      .sharing = sharing::counted,
                                      .acquire = mixed_calls::acquire,
                                      .release = mixed_calls::leave<mixed_calls::lua::release>,

@@ -54,7 +54,8 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 }  // namespace permit_calls
 }  // namespace
 
-constinit engine::recipe const permits{.order = order::strict,
+constinit engine::recipe const permits{.kind = history::kind::permits,
+                                       .order = order::strict,
                                        .sharing = sharing::counted,
                                        .acquire = permit_calls::acquire,
                                        .release = permit_calls::leave<permit_calls::lua::release>,

@@ -72,7 +72,8 @@ constexpr voting by_votes{.yield = yield, .raise = raise, .leave = leave};
 }  // namespace
 
 /// Without `pass`: the next caller of the process requests the lock after the release, at all masters alike.
-constinit engine::recipe const quorum{.order = order::barging,
+constinit engine::recipe const quorum{.kind = history::kind::quorum,
+                                      .order = order::barging,
                                       .scriptless = true,
                                       .acquire = quorum_calls::acquire,
                                       .release = quorum_calls::release,

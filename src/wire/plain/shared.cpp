@@ -156,7 +156,8 @@ call become_reader(owned lease, id_maker id_of, milliseconds ttl, publishing pub
 }  // namespace shared_calls
 }  // namespace
 
-constinit engine::recipe const reader{.order = order::strict,
+constinit engine::recipe const reader{.kind = history::kind::read,
+                                      .order = order::strict,
                                       .sharing = sharing::shared,
                                       .blocked_by = blocked_by::writer,
                                       .join_time = shared_calls::join_time,
@@ -166,7 +167,8 @@ constinit engine::recipe const reader{.order = order::strict,
                                       .renew = shared_calls::renew<shared_calls::reader_id>,
                                       .id_of = shared_calls::reader_id};
 
-constinit engine::recipe const reader_first{.sharing = sharing::shared,
+constinit engine::recipe const reader_first{.kind = history::kind::read,
+                                            .sharing = sharing::shared,
                                             .blocked_by = blocked_by::writer,
                                             .acquire = shared_calls::overtake,
                                             .release = shared_calls::leave<shared_calls::lua::release>,
@@ -174,7 +176,8 @@ constinit engine::recipe const reader_first{.sharing = sharing::shared,
                                             .renew = shared_calls::renew<shared_calls::reader_id>,
                                             .id_of = shared_calls::reader_id};
 
-constinit engine::recipe const writer_first{.order = order::strict,
+constinit engine::recipe const writer_first{.kind = history::kind::write,
+                                            .order = order::strict,
                                             .blocked_by = blocked_by::all,
                                             .acquire = shared_calls::write_first,
                                             .fast_acquire = plain::fast_acquire_in_order,
@@ -187,6 +190,7 @@ constinit engine::recipe const writer_first{.order = order::strict,
 
 // Callers of one process don't share it, and the server alone says whose turn it is.
 constinit engine::recipe const upgradable{
+    .kind = history::kind::upgrade,
     .order = order::strict,
     .sharing = sharing::counted,
     .blocked_by = blocked_by::writer,
@@ -197,6 +201,7 @@ constinit engine::recipe const upgradable{
     .id_of = shared_calls::upgrade_id};
 
 constinit engine::recipe const upgrader{
+    .kind = history::kind::write,
     .order = order::strict,
     .acquire = shared_calls::upgrade,
     .release = shared_calls::leave<shared_calls::lua::release_writer, shared_calls::writer_id>,

@@ -67,7 +67,8 @@ std::vector<std::string> channels(std::string_view name, std::string_view owner)
 }  // namespace fair_calls
 }  // namespace
 
-constinit recipe const fair{.order = order::strict,
+constinit recipe const fair{.kind = history::kind::fair,
+                            .order = order::strict,
                             .acquire = fair_calls::acquire,
                             .release = fair_calls::release,
                             .abandon = fair_calls::abandon,

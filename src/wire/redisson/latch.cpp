@@ -20,7 +20,8 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
 }  // namespace latch_calls
 }  // namespace
 
-constinit engine::recipe const latch{.sharing = sharing::open_to_all,
+constinit engine::recipe const latch{.kind = history::kind::latch,
+                                     .sharing = sharing::open_to_all,
                                      .leased = false,
                                      .queues = false,
                                      .acquire = latch_calls::look,

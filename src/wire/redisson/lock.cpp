@@ -114,6 +114,7 @@ call yield(owned lease, std::string_view /*ticket*/, std::uint64_t /*number*/) {
 constexpr voting by_votes{.yield = yield};
 
 constexpr recipe voting_recipe(recipe protocol) {
+  protocol.kind = history::kind::quorum;
   protocol.pass = nullptr;  // the next caller requests the lock after the release
   protocol.votes = &by_votes;
   return protocol;

@@ -62,7 +62,8 @@ std::string id_of(std::string_view owner) { return shown(permit_id(owner)); }
 }  // namespace permit_calls
 }  // namespace
 
-constinit engine::recipe const permit{.sharing = sharing::counted,
+constinit engine::recipe const permit{.kind = history::kind::permits,
+                                      .sharing = sharing::counted,
                                       .queues = false,
                                       .acquire = permit_calls::acquire,
                                       .release = permit_calls::release,

@@ -134,7 +134,8 @@ std::vector<std::string> channels(std::string_view name, std::string_view) {
 }  // namespace rw_calls
 }  // namespace
 
-constinit engine::recipe const reader{.sharing = sharing::shared,
+constinit engine::recipe const reader{.kind = history::kind::read,
+                                      .sharing = sharing::shared,
                                       .queues = false,
                                       .acquire = rw_calls::read_acquire,
                                       .release = rw_calls::read_release,
@@ -144,7 +145,8 @@ constinit engine::recipe const reader{.sharing = sharing::shared,
                                       .other_side = &writer,
                                       .channels = rw_calls::channels};
 
-constinit engine::recipe const writer{.queues = false,
+constinit engine::recipe const writer{.kind = history::kind::write,
+                                      .queues = false,
                                       .acquire = rw_calls::write_acquire,
                                       .release = rw_calls::write_release,
                                       .pass = rw_calls::write_pass,

@@ -45,7 +45,8 @@ call abandon(owned lease, release_policy policy) {
 }  // namespace semaphore_calls
 }  // namespace
 
-constinit engine::recipe const semaphore{.sharing = sharing::counted,
+constinit engine::recipe const semaphore{.kind = history::kind::semaphore,
+                                         .sharing = sharing::counted,
                                          .leased = false,
                                          .queues = false,
                                          .acquire = semaphore_calls::acquire,

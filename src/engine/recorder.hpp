@@ -1,0 +1,90 @@
+/// Writes the history of a client: who asked, who had the lock, and how long (docs/history.md).
+#pragma once
+
+#include <functional>
+#include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "engine/client_constants.hpp"
+#include "engine/deferred_log.hpp"
+#include "engine/lock_queue.hpp"
+#include "history/file.hpp"
+#include "history/lines.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::engine {
+
+/// All under the client's lock. There is one if client_options::history names a file. Nothing here fails:
+/// what can't be written ends the history, with one warning.
+///
+/// The lines of a turn are written by one write(2), ahead of the turn's requests: what a killed process has
+/// told the server is in its history.
+class recorder : public reactor::flushable {
+ public:
+  /// Throws an error when the file can't be opened.
+  recorder(reactor::loop& loop, client_constants const& client, client_stats const& counts, deferred_log& log,
+           std::function<bool()> server_is_up);
+
+  void asked(waiter const& caller, time_point now) noexcept;
+  /// Its place in the server's queue is certain. Only the first time counts.
+  void queued(waiter const& caller, time_point now) noexcept;
+  /// The caller's wait is over, and its results are in place.
+  void finished(waiter const& caller, time_point now) noexcept;
+  /// It has become of another lease, without a wait.
+  void turned_into(lease_state const& lease, time_point now) noexcept;
+  void renewed(lease_state const& lease, time_point now) noexcept;
+  void paused(lease_state const& lease, time_point now) noexcept;
+  void resumed(lease_state const& lease, time_point now) noexcept;
+  void kept(lease_state const& lease, time_point until, time_point now) noexcept;
+  void released(lease_state const& lease, time_point now) noexcept;
+  void lost(lease_state const& lease, loss_cause cause, time_point now) noexcept;
+  /// A number under a name: permits, or the count of a latch.
+  void numbered(history::event what, history::kind of, std::string_view name, std::int64_t number,
+                time_point now) noexcept;
+  void trouble(std::string_view reason, time_point now) noexcept;
+  void closed(time_point now) noexcept;
+
+  bool flush(bool driving) override;
+  void on_lost_handler() noexcept override {}
+
+ private:
+  void begin_history(time_point now);
+  void begin(history::event what, time_point now);
+  void end() noexcept;
+  void add_lock(lock_queue const& queue);
+  void add_lease(lease_state const& lease);
+  template <class Write>
+  void write(time_point now, Write add_rest) noexcept;
+  void of_lease(history::event what, lease_state const& lease, time_point now, bool over) noexcept;
+  void give_up(std::string const& reason) noexcept;
+  void look() noexcept;
+
+  reactor::loop& loop_;
+  client_constants const& client_;
+  client_stats const& stats_;
+  deferred_log& log_;
+  std::function<bool()> server_is_up_;
+  history::file file_;
+  history::lines lines_;
+  std::size_t begun_ = 0;  ///< where the line under way begins
+  bool over_ = false;      ///< it ended early
+  time_point last_{};      ///< of the last line: those of a client have different times, in order
+  std::int64_t waits_ = 0;
+  std::int64_t leases_ = 0;
+  struct wait {
+    std::int64_t number = 0;
+    bool queued = false;
+  };
+  std::unordered_map<waiter const*, wait> waiting_;
+  std::unordered_map<lease_state const*, std::int64_t> held_;
+  reactor::timer heartbeat_{[this] { look(); }};
+};
+
+/// The words of the format.
+[[nodiscard]] std::string_view word_of(loss_cause cause) noexcept;
+
+}  // namespace holdfast::engine

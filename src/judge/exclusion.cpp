@@ -1,0 +1,137 @@
+#include "judge/exclusion.hpp"
+
+#include <algorithm>
+
+namespace holdfast::judging {
+namespace {
+
+/// A client that runs tells its holder of a loss within this time.
+constexpr instant told_within = 1'000'000'000;
+
+/// Tokens are times in microseconds, but for those of Redisson's fenced locks, which begin at 1 again when a
+/// server has lost their counter.
+constexpr std::int64_t least_time = 1'000'000'000'000'000;
+
+}  // namespace
+
+void exclusion::begin(hold_state const& hold) {
+  check_deadline(hold, hold.granted);
+  for (auto const& of : state_.parts_of(hold.lock).parts) {
+    check_company(hold, of, hold.granted.t);
+    check_token(hold, of);
+  }
+}
+
+void exclusion::extended(hold_state const& hold, place const& at, instant before) {
+  check_deadline(hold, at);
+  if (before > at.t) return;
+  // It was over, and others may have come.
+  for (auto const& of : state_.parts_of(hold.lock).parts) check_company(hold, of, at.t);
+}
+
+/// The server can't have begun to count the ttl later than now.
+void exclusion::check_deadline(hold_state const& hold, place const& at) {
+  if (hold.until - at.t <= hold.ttl) return;
+  finding found{.broken = promise::exclusion,
+                .text = "a lease of " + state_.name_text(state_.parts_of(hold.lock).parts.front().name) +
+                        " is believed for longer than its ttl: " + time_text(hold.until - at.t) +
+                        " instead of " + time_text(hold.ttl)};
+  state_.tell(found, hold);
+  state_.result.violations.add(std::move(found));
+}
+
+void exclusion::check_company(hold_state const& hold, part const& of, instant now) {
+  auto beside = std::int64_t{0};
+  std::vector<hold_state const*> others;
+  for (auto const* const other : state_.names[of.name].holds) {
+    auto const replaced = hold.instead != 0 && other->client == hold.client && other->number == hold.instead;
+    if (other == &hold || replaced || !other->valid_at(now)) continue;
+    auto const& parts = state_.parts_of(other->lock).parts;
+    auto const as = std::ranges::find(parts, of.name, &part::name);
+    if (!may_be_beside(of.as, as->as)) clashes_.push_back({other, &hold, of.name, now});
+    beside += state_.amount_of(*as, *other);
+    if (of.as == company::permits) others.push_back(other);
+  }
+  auto const limit = state_.names[of.name].permits.most();
+  auto const own = state_.amount_of(of, hold);
+  // Those of other hosts may have ended by then, by their clocks.
+  auto const certain = std::ranges::all_of(others, [&](hold_state const* other) {
+    return state_.doubt(other->client, hold.client) == 0 || other->until - now > state_.uncertainty;
+  });
+  if (of.as != company::permits || limit == 0 || beside + own <= limit || !certain) return;
+  finding found{.broken = promise::exclusion,
+                .text = std::to_string(beside + own) + " permits of " + state_.name_text(of.name) +
+                        " are out, of " + std::to_string(limit)};
+  auto from = now;
+  for (auto const* const other : others) {
+    state_.tell(found, *other);
+    from = std::min(from, other->confirmed.t);
+  }
+  state_.tell(found, hold);
+  auto& to = state_.trouble_within(from, now) ? state_.result.documented : state_.result.violations;
+  to.add(std::move(found));
+}
+
+void exclusion::check_token(hold_state const& hold, part const& of) {
+  auto& tokens = state_.names[of.name].tokens;
+  auto const newest = tokens.newest();
+  if (tokens.take(of.as, hold.token)) return;
+  finding found{.broken = promise::tokens,
+                .text = "token " + std::to_string(hold.token) + " of " + state_.name_text(of.name) +
+                        " comes behind token " + std::to_string(newest)};
+  for (auto const* const other : state_.names[of.name].holds) {
+    if (other != &hold && other->token >= hold.token) state_.tell(found, *other);
+  }
+  auto const& before = state_.names[of.name].newest;
+  if (found.excerpt.empty()) state_.tell(found, before);
+  state_.tell(found, hold);
+  auto const excused = hold.token < least_time && state_.trouble_within(before.granted.t, hold.granted.t);
+  auto& to = excused ? state_.result.documented : state_.result.violations;
+  to.add(std::move(found));
+}
+
+void exclusion::end(hold_state const& hold, place const& at, std::string const& text, ending how) {
+  if (clashes_.empty()) return;
+  std::erase_if(clashes_, [&](clash const& open) {
+    if (open.first != &hold && open.second != &hold) return false;
+    settle(open, hold, at, text, how);
+    return true;
+  });
+}
+
+/// At the end of either lease.
+void exclusion::settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
+                       ending how) {
+  auto const end = std::min({open.first->until, open.second->until, at.t});
+  auto const lasted = end - open.from;
+  if (lasted <= state_.doubt(open.first->client, open.second->client)) return;
+  finding found{.broken = promise::exclusion,
+                .text = "two leases of " + state_.name_text(open.name) +
+                        " that exclude each other are valid for " + time_text(lasted)};
+  state_.tell(found, *open.first);
+  state_.tell(found, *open.second);
+  state::tell(found, ended.client, at, text);
+  auto const voted = state_.parts_of(open.first->lock).of == history::kind::quorum;
+  auto const excused = !voted && state_.trouble_within(open.first->confirmed.t, end);
+  auto const forced = how == ending::forced && open.first == &ended;
+  if (excused) found.text += "; a server went, or another came, meanwhile";
+  if (forced) found.text += "; the first was released by force";
+  auto& to = excused || forced ? state_.result.documented : state_.result.violations;
+  to.add(std::move(found));
+}
+
+/// A client that stood still couldn't tell it.
+void exclusion::lost(hold_state const& hold, record const& line) {
+  auto const& client = state_.clients[hold.client];
+  auto const could = std::max(hold.until, client.silent_until);
+  if (line.t - could <= told_within || line.t - client.last > longest_silence) return;
+  finding found{.broken = promise::told,
+                .text = "the loss of a lease of " +
+                        state_.name_text(state_.parts_of(hold.lock).parts.front().name) + " was told " +
+                        time_text(line.t - could) + " late"};
+  state_.tell(found, hold);
+  state::tell(found, hold.client, place_of(line), "lost");
+  state_.result.violations.add(std::move(found));
+}
+
+}  // namespace holdfast::judging

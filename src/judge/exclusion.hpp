@@ -1,0 +1,47 @@
+/// S1: which leases are valid at the same time. S2: their ends are told. S3: their tokens.
+#pragma once
+
+#include <vector>
+
+#include "judge/state.hpp"
+
+namespace holdfast::judging {
+
+class exclusion {
+ public:
+  explicit exclusion(state& all) : state_{all} {}
+
+  /// The lease isn't among the holds of its names yet.
+  void begin(hold_state const& hold);
+  /// It has another deadline.
+  void extended(hold_state const& hold, place const& at, instant before);
+  /// How a lease ends.
+  enum class ending {
+    usual,
+    forced,  ///< somebody takes the lock by force, and may have deleted it under a holder that was asked to
+             ///< stop
+  };
+  /// It isn't valid any more.
+  void end(hold_state const& hold, place const& at, std::string const& text, ending how = ending::usual);
+  /// Of a lease that is lost.
+  void lost(hold_state const& hold, record const& line);
+
+ private:
+  /// Two leases that are valid at the same time; how long isn't known yet.
+  struct clash {
+    hold_state const* first;
+    hold_state const* second;
+    std::uint32_t name;
+    instant from;
+  };
+  void check_company(hold_state const& hold, part const& of, instant now);
+  void check_token(hold_state const& hold, part const& of);
+  void check_deadline(hold_state const& hold, place const& at);
+  void settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
+              ending how);
+
+  state& state_;
+  std::vector<clash> clashes_;
+};
+
+}  // namespace holdfast::judging

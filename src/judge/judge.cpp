@@ -1,0 +1,250 @@
+#include "judge/judge.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::judging {
+namespace {
+
+using history::event;
+
+/// So many troubles are remembered: a long lease, and a network that is always in trouble.
+constexpr std::size_t most_troubles = 100'000;
+
+template <class State>
+void erase_from(std::vector<State*>& all, State const* which) {
+  std::erase_if(all, [which](State const* each) { return each == which; });
+}
+
+}  // namespace
+
+judge::judge(std::vector<std::string> const& paths, options const& how)
+    : lines_{known_, paths, how.kept_back, how.hosts},
+      state_{.known = known_, .uncertainty = how.uncertainty},
+      waits_{state_, how.slack} {}
+
+void judge::run() {
+  while (auto const line = lines_.next()) {
+    state_.clients.resize(known_.clients.size());
+    state_.names.resize(known_.names.size());
+    take(*line);
+  }
+  at_end();
+}
+
+void judge::refuse(record const& line, std::string const& why) const {
+  throw unreadable{known_.files[line.file] + ", line " + std::to_string(line.line) + ": " + why};
+}
+
+void judge::take(record const& line) {
+  if (state_.clients[line.client].closed) refuse(line, "its client has ended before");
+  switch (line.what) {
+    case event::asked:
+      on_asked(line);
+      break;
+    case event::queued: {
+      auto const& waiting = state_.clients[line.client].waits;
+      auto const found = waiting.find(line.wait);
+      if (found == waiting.end()) refuse(line, "nobody asked: lines before it are missing");
+      found->second->queued = place_of(line);
+      break;
+    }
+    case event::granted:
+      on_granted(line);
+      break;
+    case event::taken:
+      on_taken(line);
+      break;
+    case event::left:
+      on_left(line);
+      break;
+    case event::renewed:
+    case event::resumed:
+      on_deadline(line);
+      break;
+    case event::paused:
+      on_paused(line);
+      break;
+    case event::kept:
+      on_kept(line);
+      break;
+    case event::lost:
+    case event::released:
+      on_end(line);
+      break;
+    case event::setting:
+    case event::set:
+    case event::added:
+    case event::counted:
+    case event::opened:
+      numbers_.changed(line);
+      break;
+    case event::trouble:
+      state_.troubles.push_back(line.t);
+      if (state_.troubles.size() > most_troubles) state_.troubles.pop_front();
+      break;
+    case event::closed:
+      on_closed(line);
+      break;
+    case event::client:
+    case event::alive:
+      break;
+  }
+  note_life(line);
+}
+
+/// After the line was judged: a pause before it is over with it.
+void judge::note_life(record const& line) {
+  auto& client = state_.clients[line.client];
+  if (client.last != 0 && line.t - client.last > longest_silence) {
+    client.silent_from = client.last;
+    client.silent_until = line.t;
+  }
+  client.last = line.t;
+  if (line.what == event::trouble || (line.what == event::alive && !line.fine)) client.trouble = line.t;
+}
+
+void judge::on_asked(record const& line) {
+  auto& slot = state_.clients[line.client].waits[line.wait];
+  if (slot) refuse(line, "this wait has begun before");
+  slot = std::make_unique<wait_state>(wait_state{.client = line.client,
+                                                 .lock = line.lock,
+                                                 .amount = std::max<std::int64_t>(line.n, 1),
+                                                 .ttl = line.ttl,
+                                                 .asked = place_of(line)});
+  auto const& of = state_.parts_of(line.lock);
+  if (of.parts.size() == 1) state_.names[of.parts.front().name].waits.push_back(slot.get());
+  for (auto const& part : of.parts) {
+    if (of.of == history::kind::mutex || of.of == history::kind::mixed)
+      state_.names[part.name].barging = true;
+    if (part.as == company::permits)
+      state_.names[part.name].permits.offer(std::max(part.of_all, line.of_all));
+  }
+  numbers_.asked(*slot, line.of_all);
+}
+
+/// The wait isn't among those of its name any more.
+std::unique_ptr<wait_state> judge::end_of_wait(record const& line) {
+  auto& waiting = state_.clients[line.client].waits;
+  auto const found = waiting.find(line.wait);
+  if (found == waiting.end()) refuse(line, "nobody asked: lines before it are missing");
+  auto result = std::move(found->second);
+  waiting.erase(found);
+  auto const& of = state_.parts_of(result->lock);
+  if (of.parts.size() == 1) erase_from(state_.names[of.parts.front().name].waits, result.get());
+  ++state_.result.waits;
+  return result;
+}
+
+void judge::on_granted(record const& line) {
+  auto& slot = state_.clients[line.client].holds[line.lease];
+  if (slot) refuse(line, "this lease has begun before");
+  slot = std::make_unique<hold_state>(hold_state{.client = line.client,
+                                                 .lock = line.lock,
+                                                 .number = line.number,
+                                                 .instead = line.instead,
+                                                 .amount = std::max<std::int64_t>(line.n, 1),
+                                                 .token = line.token,
+                                                 .until = line.until,
+                                                 .ttl = line.ttl,
+                                                 .granted = place_of(line),
+                                                 .confirmed = place_of(line)});
+  auto& hold = *slot;
+  if (line.wait != 0) {
+    auto const wait = end_of_wait(line);
+    if (wait->lock != line.lock) refuse(line, "the caller asked for another lock");
+    hold.asked = wait->asked;
+    state_.result.longest_wait = std::max(state_.result.longest_wait, line.t - wait->asked.t);
+    waits_.served(*wait, place_of(line));
+  }
+  ++state_.result.leases;
+  exclusion_.begin(hold);
+  for (auto const& part : state_.parts_of(hold.lock).parts) {
+    auto& name = state_.names[part.name];
+    name.holds.push_back(&hold);
+    if (hold.token >= name.newest.token) name.newest = hold;
+  }
+}
+
+void judge::on_taken(record const& line) {
+  auto const wait = end_of_wait(line);
+  numbers_.taken(*wait, line);
+}
+
+void judge::on_left(record const& line) { waits_.left(*end_of_wait(line), place_of(line)); }
+
+hold_state& judge::hold_of(record const& line) {
+  auto const& held = state_.clients[line.client].holds;
+  auto const found = held.find(line.lease);
+  if (found == held.end()) refuse(line, "there is no such lease: lines before it are missing");
+  return *found->second;
+}
+
+void judge::on_deadline(record const& line) {
+  auto& hold = hold_of(line);
+  auto const before = hold.in_use ? hold.until : line.t;
+  hold.until = line.until;
+  hold.in_use = true;
+  if (line.what == event::renewed) hold.confirmed = place_of(line);
+  exclusion_.extended(hold, place_of(line), before);
+}
+
+void judge::on_paused(record const& line) {
+  auto& hold = hold_of(line);
+  exclusion_.end(hold, place_of(line), "gives it back");
+  hold.in_use = false;
+}
+
+void judge::on_kept(record const& line) {
+  auto const& hold = hold_of(line);
+  for (auto const& part : state_.parts_of(hold.lock).parts) {
+    auto& busy = state_.names[part.name].busy_until;
+    busy = std::max(busy, line.until + hold.ttl / 50);
+  }
+}
+
+void judge::on_end(record const& line) {
+  auto& hold = hold_of(line);
+  auto const was_lost = line.what == event::lost;
+  auto const forced = was_lost && line.cause == loss::forced;
+  exclusion_.end(hold, place_of(line), was_lost ? "lost" : "released",
+                 forced ? exclusion::ending::forced : exclusion::ending::usual);
+  if (was_lost) exclusion_.lost(hold, line);
+  auto const unsure = was_lost && line.cause == loss::unreachable;
+  for (auto const& part : state_.parts_of(hold.lock).parts) {
+    auto& name = state_.names[part.name];
+    name.last_end = place_of(line);
+    name.last_client = line.client;
+    name.last_until = hold.end_at_server();
+    if (unsure) name.busy_until = std::max(name.busy_until, hold.end_at_server());
+  }
+  forget(hold);
+  state_.clients[line.client].holds.erase(line.lease);
+}
+
+void judge::forget(hold_state const& hold) {
+  for (auto const& part : state_.parts_of(hold.lock).parts) erase_from(state_.names[part.name].holds, &hold);
+}
+
+void judge::on_closed(record const& line) {
+  auto& client = state_.clients[line.client];
+  for (auto const& [number, wait] : client.waits) {
+    waits_.forgotten(*wait, place_of(line));
+    auto const& of = state_.parts_of(wait->lock);
+    if (of.parts.size() == 1) erase_from(state_.names[of.parts.front().name].waits, wait.get());
+  }
+  client.waits.clear();
+  if (!client.holds.empty()) refuse(line, "the client ended with a lease: lines before it are missing");
+  client.closed = true;
+}
+
+/// Clients that are gone without a word: their leases last until their deadlines.
+void judge::at_end() {
+  for (auto const& client : state_.clients) {
+    state_.result.unfinished += client.waits.size() + client.holds.size();
+    for (auto const& [number, wait] : client.waits) waits_.unanswered(*wait, {.t = client.last});
+    for (auto const& [number, hold] : client.holds) exclusion_.end(*hold, {.t = hold->until}, {});
+  }
+}
+
+}  // namespace holdfast::judging

@@ -1,0 +1,160 @@
+#include "judge/numbers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::judging {
+namespace {
+
+using history::event;
+using history::kind;
+
+/// Of a barrier: older ones are over.
+constexpr std::size_t most_generations = 64;
+
+}  // namespace
+
+void numbers::changed(record const& line) {
+  auto const name = state_.parts_of(line.lock).parts.front().name;
+  switch (line.of) {
+    case kind::latch:
+      set_latch(latches_[name], line);
+      return;
+    case kind::semaphore:
+      set_permits(permits_[name], line, name);
+      return;
+    case kind::permits: {
+      auto& limit = state_.names[name].permits;
+      if (line.what == event::setting) limit.setting(line.client, line.n);
+      if (line.what == event::set) limit.set(line.client, line.n);
+      if (line.what == event::added) limit.add(line.n);
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+void numbers::set_latch(latch& to, record const& line) {
+  switch (line.what) {
+    case event::setting:
+      to.counted[line.client] = 0;
+      return;
+    case event::set:
+      to.left = line.n - to.counted[line.client];
+      to.counted.erase(line.client);
+      to.known = to.left > 0;
+      to.set = place_of(line);
+      to.set_by = line.client;
+      return;
+    case event::counted:
+      for (auto& [client, counted] : to.counted) counted += line.n;
+      to.left -= line.n;
+      to.known = to.known && to.left > 0;
+      return;
+    case event::opened:
+      to.known = false;
+      return;
+    default:
+      return;
+  }
+}
+
+void numbers::set_permits(permits& to, record const& line, std::uint32_t name) {
+  switch (line.what) {
+    case event::setting:
+      to.out_since = to.most_since = 0;
+      return;
+    case event::set:  // there was none: what was out before is void
+      to.out = to.out_since;
+      to.most = to.most_since;
+      to.known = true;
+      to.number = line.n;
+      to.set = place_of(line);
+      to.set_by = line.client;
+      check_permits(to, name, line.client, place_of(line));
+      return;
+    case event::added:
+      to.out -= line.n;
+      to.out_since -= line.n;
+      return;
+    default:
+      return;
+  }
+}
+
+void numbers::check_permits(permits const& of, std::uint32_t name, std::uint32_t client, place const& at) {
+  if (of.most <= of.number) return;
+  add(std::to_string(of.most) + " permits of " + state_.name_text(name) + " are out, of " +
+          std::to_string(of.number),
+      of.set_by, of.set, nullptr, client, at, "acquired, one too many");
+}
+
+void numbers::asked(wait_state const& wait, std::int64_t parties) {
+  auto const& of = state_.parts_of(wait.lock);
+  if (of.of != kind::barrier) return;
+  auto& here = barriers_[of.parts.front().name];
+  ++here.asked;
+  here.parties = parties;
+}
+
+void numbers::taken(wait_state const& wait, record const& line) {
+  auto const& of = state_.parts_of(wait.lock);
+  auto const name = of.parts.front().name;
+  switch (of.of) {
+    case kind::latch:
+      pass_latch(latches_[name], name, wait, line);
+      return;
+    case kind::barrier:
+      pass_barrier(barriers_[name], name, wait, line);
+      return;
+    case kind::semaphore: {
+      auto& here = permits_[name];
+      here.out_since += wait.amount;
+      here.most_since = std::max(here.most_since, here.out_since);
+      here.out += wait.amount;
+      if (here.out <= here.most) return;
+      here.most = here.out;
+      if (here.known) check_permits(here, name, line.client, place_of(line));
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/// From the setting on, whoever came later had to wait for the last count.
+void numbers::pass_latch(latch const& of, std::uint32_t name, wait_state const& wait, record const& line) {
+  if (!of.known || wait.asked.t - of.set.t <= state_.doubt(of.set_by, wait.client)) return;
+  if (state_.trouble_within(of.set.t, line.t)) return;
+  add("the latch " + state_.name_text(name) + " was passed, though " + std::to_string(of.left) +
+          " were still to be counted down",
+      of.set_by, of.set, &wait, line.client, place_of(line), "passed");
+}
+
+void numbers::pass_barrier(barrier& of, std::uint32_t name, wait_state const& wait, record const& line) {
+  auto const parties = of.parties;
+  auto const title = "generation " + std::to_string(line.token) + " of the barrier " + state_.name_text(name);
+  auto& here = ++of.of_generation[line.token];
+  if (parties > 0 && here > parties)
+    add(title + " was passed by " + std::to_string(here) + ", more than its " + std::to_string(parties) +
+            " parties",
+        0, {}, &wait, line.client, place_of(line), "passed");
+  if (here == 1 && parties > 0 && of.asked - of.passed < parties)
+    add(title + " opened with " + std::to_string(of.asked - of.passed) + " of its " +
+            std::to_string(parties) + " parties",
+        0, {}, &wait, line.client, place_of(line), "passed");
+  ++of.passed;
+  while (of.of_generation.size() > most_generations) of.of_generation.erase(of.of_generation.begin());
+}
+
+void numbers::add(std::string text, std::uint32_t set_by, place const& set, wait_state const* wait,
+                  std::uint32_t client, place const& at, std::string_view what) {
+  finding found{.broken = promise::arithmetic, .text = std::move(text)};
+  state::tell(found, set_by, set, "set");
+  if (wait != nullptr) state::tell(found, wait->client, wait->asked, "asked");
+  state::tell(found, client, at, std::string{what});
+  state_.result.violations.add(std::move(found));
+}
+
+}  // namespace holdfast::judging

@@ -1,0 +1,65 @@
+/// The arithmetic of what has no leases: permits of a semaphore, the count of a latch, the parties of a
+/// barrier.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+
+#include "judge/state.hpp"
+
+namespace holdfast::judging {
+
+/// What is about to be given, counted or set was told before the request was sent; what was got, after the
+/// answer. So the true number was never below what is known here. A name whose number was set before the
+/// history began isn't judged.
+class numbers {
+ public:
+  explicit numbers(state& all) : state_{all} {}
+
+  /// A line about a number.
+  void changed(record const& line);
+  /// A caller comes.
+  void asked(wait_state const& wait, std::int64_t parties);
+  /// It has what it wanted, for good.
+  void taken(wait_state const& wait, record const& line);
+
+ private:
+  struct latch {
+    bool known = false;                               ///< it was set, and nobody could pass from then on
+    std::int64_t left = 0;                            ///< to be counted down at least
+    std::map<std::uint32_t, std::int64_t> counted{};  ///< since these clients were about to set it
+    place set{};
+    std::uint32_t set_by = 0;
+  };
+  struct permits {
+    bool known = false;
+    std::int64_t number = 0;
+    std::int64_t out = 0;
+    std::int64_t most = 0;        ///< of that
+    std::int64_t out_since = 0;   ///< since somebody was last about to set the number
+    std::int64_t most_since = 0;  ///< of that
+    place set{};
+    std::uint32_t set_by = 0;
+  };
+  struct barrier {
+    std::int64_t parties = 0;
+    std::int64_t asked = 0;
+    std::int64_t passed = 0;
+    std::map<std::int64_t, std::int64_t> of_generation{};
+  };
+  void set_latch(latch& to, record const& line);
+  void set_permits(permits& to, record const& line, std::uint32_t name);
+  void check_permits(permits const& of, std::uint32_t name, std::uint32_t client, place const& at);
+  void pass_latch(latch const& of, std::uint32_t name, wait_state const& wait, record const& line);
+  void pass_barrier(barrier& of, std::uint32_t name, wait_state const& wait, record const& line);
+  void add(std::string text, std::uint32_t set_by, place const& set, wait_state const* wait,
+           std::uint32_t client, place const& at, std::string_view what);
+
+  state& state_;
+  std::unordered_map<std::uint32_t, latch> latches_;
+  std::unordered_map<std::uint32_t, permits> permits_;
+  std::unordered_map<std::uint32_t, barrier> barriers_;
+};
+
+}  // namespace holdfast::judging

@@ -1,0 +1,62 @@
+/// The promises as rules, for all that judge: histories of real clients, and simulated ones. No I/O, no
+/// clock.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+
+namespace holdfast::judging {
+
+/// Who may hold a name at the same time.
+enum class company : std::uint8_t {
+  none,     ///< nobody else
+  readers,  ///< readers
+  upgrade,  ///< readers, but not another one of these
+  permits,  ///< as many as there are permits
+};
+
+constexpr bool may_be_beside(company one, company other) noexcept {
+  using enum company;
+  if (one == none || other == none || (one == upgrade && other == upgrade)) return false;
+  return (one == permits) == (other == permits);
+}
+
+/// The tokens of one name, in the order in which its leases began.
+class token_rule {
+ public:
+  /// False: the token isn't in order. Kinds without tokens have 0. Readers may have that of the last writer.
+  /// Permits, which are out at the same time, are told in any order, and have different ones.
+  bool take(company as, std::int64_t token) {
+    if (token == 0) return true;
+    if (as == company::permits) return take_permit(token);
+    auto const reads = as != company::none;
+    auto const fine = reads ? token >= newest_write_ : token > newest_;
+    newest_ = std::max(newest_, token);
+    if (!reads) newest_write_ = token;
+    return fine;
+  }
+  [[nodiscard]] std::int64_t newest() const noexcept { return newest_; }
+
+ private:
+  /// So many are remembered.
+  static constexpr std::size_t most_permits = 4096;
+
+  bool take_permit(std::int64_t token) {
+    auto const fine = token > forgotten_ && permits_.insert(token).second;
+    newest_ = std::max(newest_, token);
+    if (permits_.size() > most_permits) {
+      forgotten_ = *permits_.begin();
+      permits_.erase(permits_.begin());
+    }
+    return fine;
+  }
+
+  std::int64_t newest_ = 0;
+  std::int64_t newest_write_ = 0;  ///< those of readers left out
+  std::int64_t forgotten_ = 0;
+  std::set<std::int64_t> permits_;
+};
+
+}  // namespace holdfast::judging

@@ -1,0 +1,139 @@
+/// What the judge knows at a point of the history.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "judge/record.hpp"
+#include "judge/report.hpp"
+#include "judge/rules.hpp"
+
+namespace holdfast::judging {
+
+/// A line of the history; line 0: there was none.
+struct place {
+  instant t = 0;
+  std::uint16_t file = 0;
+  std::uint32_t line = 0;
+};
+inline place place_of(record const& line) { return {.t = line.t, .file = line.file, .line = line.line}; }
+
+/// A caller that waits.
+struct wait_state {
+  std::uint32_t client = 0;
+  std::uint32_t lock = 0;
+  std::int64_t amount = 1;
+  instant ttl = 0;
+  place asked{};
+  place queued{};
+};
+
+/// A lease.
+struct hold_state {
+  std::uint32_t client = 0;
+  std::uint32_t lock = 0;
+  std::int64_t number = 0;
+  std::int64_t instead =
+      0;  ///< the number of the lease of the same client that it takes the place of; 0: none
+  std::int64_t amount = 1;
+  std::int64_t token = 0;
+  instant until = 0;  ///< its deadline
+  instant ttl = 0;
+  bool in_use = true;  ///< false: its holder is giving it back
+  place asked{};
+  place granted{};
+  place confirmed{};  ///< when the server last said that it is held
+
+  [[nodiscard]] bool valid_at(instant t) const noexcept { return in_use && t < until; }
+  /// The server has it no longer than that, unless it is renewed: the allowance of engine::drift_allowance on
+  /// top, twice, since the server may count a hundredth slower as well.
+  [[nodiscard]] instant end_at_server() const noexcept { return until + ttl / 50 + 4'000'000; }
+};
+
+struct client_state {
+  instant last = 0;         ///< its last line
+  instant silent_from = 0;  ///< its last pause that was too long for a client that runs
+  instant silent_until = 0;
+  instant trouble = 0;  ///< when it last had no connection, or a new one
+  bool closed = false;
+  std::unordered_map<std::int64_t, std::unique_ptr<wait_state>> waits{};
+  std::unordered_map<std::int64_t, std::unique_ptr<hold_state>> holds{};
+};
+
+/// A client that waits or holds writes a line each second.
+inline constexpr instant longest_silence = 2'500'000'000;
+
+/// How many permits there are; more, if that isn't certain.
+class permit_limit {
+ public:
+  void offer(std::int64_t number) noexcept {
+    if (!set_ && number > limit_) limit_ = number;
+  }
+  void setting(std::uint32_t client, std::int64_t number) { pending_[client] = number; }
+  void set(std::uint32_t client, std::int64_t number) {
+    pending_.erase(client);
+    limit_ = number;
+    set_ = true;
+  }
+  void add(std::int64_t number) noexcept { limit_ += number; }
+  /// 0: nothing is known.
+  [[nodiscard]] std::int64_t most() const noexcept {
+    auto result = limit_;
+    for (auto const& [client, number] : pending_) result = std::max(result, number);
+    return result;
+  }
+
+ private:
+  std::int64_t limit_ = 0;
+  bool set_ = false;
+  std::map<std::uint32_t, std::int64_t> pending_{};
+};
+
+struct name_state {
+  std::vector<hold_state*> holds{};
+  std::vector<wait_state*> waits{};  ///< for this name alone
+  token_rule tokens{};
+  hold_state newest{};  ///< that with the newest token
+  permit_limit permits{};
+  bool barging = false;  ///< kinds that keep no order use it, too: their releases wake a fair waiter, who may
+                         ///< be overtaken
+  place last_end{};      ///< when a lease of it last ended
+  std::uint32_t last_client = 0;
+  instant last_until = 0;  ///< when the server would have ended it by itself
+  instant busy_until = 0;  ///< it isn't free before: a key was kept, or the end of a lease isn't certain
+};
+
+/// All that has been told. `names` and `clients` are indexed as in the tables.
+struct state {
+  tables const& known;
+  instant uncertainty = 0;
+  std::vector<client_state> clients{};
+  std::vector<name_state> names{};
+  std::deque<instant> troubles{};  ///< of all clients, in order; the latest ones
+  report result{};
+
+  [[nodiscard]] lock_parts const& parts_of(std::uint32_t lock) const { return known.locks[lock]; }
+  [[nodiscard]] std::int64_t amount_of(part const& of, hold_state const& hold) const noexcept {
+    return of.amount != 0 ? of.amount : hold.amount;
+  }
+  [[nodiscard]] std::string name_text(std::uint32_t name) const;
+  [[nodiscard]] bool one_machine(std::uint32_t client, std::uint32_t other) const {
+    return known.clients[client].machine == known.clients[other].machine;
+  }
+  /// By how much the times of two clients may differ.
+  [[nodiscard]] instant doubt(std::uint32_t client, std::uint32_t other) const {
+    return one_machine(client, other) ? 0 : uncertainty;
+  }
+  /// Whether any client noticed that a server went, or another came, within that time.
+  [[nodiscard]] bool trouble_within(instant from, instant to) const noexcept;
+  /// The first instant from which on that client ran and had its server, until `now`; `now`: it doesn't run.
+  [[nodiscard]] instant well_since(std::uint32_t client, instant now) const noexcept;
+  static void tell(finding& to, std::uint32_t client, place const& at, std::string text);
+  /// What became of a lease up to now.
+  void tell(finding& to, hold_state const& hold) const;
+};
+
+}  // namespace holdfast::judging

@@ -1,0 +1,33 @@
+/// L1: a free lock is taken. L3: fair locks are served in the order of arrival.
+#pragma once
+
+#include "judge/state.hpp"
+
+namespace holdfast::judging {
+
+class waits {
+ public:
+  /// `slack`: on top of what a lost message and an unanswered request may cost.
+  waits(state& all, instant slack) : state_{all}, slack_{slack} {}
+
+  /// A lease begins that this caller waited for; neither is among those of its name any more, or yet.
+  void served(wait_state const& wait, place const& at);
+  /// It goes without.
+  void left(wait_state const& wait, place const& at) { check_free(wait, at, "left without it"); }
+  /// Its client has ended, and it was never answered.
+  void forgotten(wait_state const& wait, place const& at);
+  /// The history is over.
+  void unanswered(wait_state const& wait, place const& at) { check_free(wait, at, "still waits"); }
+
+ private:
+  [[nodiscard]] instant bound_of(wait_state const& wait) const;
+  [[nodiscard]] instant free_since(std::uint32_t name, instant now) const;
+  [[nodiscard]] bool may_be_late(name_state const& name, instant now) const;
+  void check_free(wait_state const& wait, place const& at, std::string const& text);
+  void check_order(wait_state const& wait, place const& at);
+
+  state& state_;
+  instant slack_;
+};
+
+}  // namespace holdfast::judging

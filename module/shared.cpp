@@ -37,7 +37,7 @@ void acquire(request& call) {
     return call.leave_to_the_script();
   stored_key readers{call.context(), call.readers()};
   token_counter counter{call};
-  if (!readers.is_absent_or(abi::zset_key) || counter.look() != token_counter::state::sound)
+  if (!readers.is_absent_or(abi::zset_key) || counter.look() != token_counter::state::sound || counter.is_remade())
     return call.leave_to_the_script();
   // Those whose time is over, or who are left from before a writer.
   while (auto const first = readers.first()) {

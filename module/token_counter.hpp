@@ -15,6 +15,8 @@ class token_counter {
   enum class state { sound, other_type, no_number };
   /// Before tokens are taken.
   [[nodiscard]] state look();
+  /// It was lost, and is what the INCR of a fast request made of it: years behind the clock.
+  [[nodiscard]] bool is_remade() const { return last_ && *last_ < 100'000'000'000'000; }
   /// Nothing: the server can't write it.
   [[nodiscard]] std::optional<token_block> take(std::int64_t wanted);
   /// The last token that was given; nothing where none is known.

@@ -26,7 +26,7 @@ local beside = there == 2 and string.sub(owner, -2) == ':r' and redis.pcall('GET
 if there == 0 or beside then
   local last, time = tonumber(redis.call('GET', counter)), redis.call('TIME')
   local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
-  if last and (not beside or tonumber(beside) > now_ms) then
+  if last and last > 1e14 and (not beside or tonumber(beside) > now_ms) then
     local added = redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner) == 1
     if not beside then
       redis.call('SET', lock, 'holdfast_readers', 'PX', ttl_ms)
@@ -47,6 +47,11 @@ end
 -- @include to_inbox
 -- @include let_readers_in
 -- @include enter_readers
+-- The last token. A counter years behind the clock was lost, and is what the INCR of a fast request made of it: a new token.
+local function last_given(last)
+  last = tonumber(last)
+  return last and last > 1e14 and last or take_tokens(counter, last, 1)
+end
 -- Before anything is written: side keys of another kind end the script here.
 local last = redis.call('GET', counter)
 local waiting = redis.call('ZCARD', queue) > 0
@@ -57,7 +62,7 @@ local shared = holder == 'holdfast_readers'
 -- Others read, and nobody waits: as above.
 if shared and last and not waiting and not is_upgrade(owner) then
   enter(lock, readers, owner, ttl_ms, shared)
-  return {tonumber(last), 1}
+  return {last_given(last), 1}
 end
 -- @include wake_next
 -- @include join_queue
@@ -83,4 +88,4 @@ if not is_in and ((holder and not shared) or rival or (waiting and overtakes == 
 end
 enter(lock, readers, owner, ttl_ms, shared)
 if waiting then redis.call('ZREM', queue, owner) end
-return {last and tonumber(last) or take_tokens(counter, nil, 1), 1}
+return {last_given(last), 1}

@@ -3,6 +3,8 @@
 #include "clustered.hpp"
 #include "fault.hpp"
 
+#include <holdfast/shared_mutex.hpp>
+
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -81,6 +83,24 @@ TEST_F(fast_path, gives_growing_tokens_when_the_counter_is_lost_or_falls_back) {
     last_ = acquire_and_release(lock_);
     EXPECT_GE(std::stoll(*raw_.get(counter())), last_) << "raised before the lease was believed";
   }
+}
+
+TEST_F(fast_path, gives_readers_growing_tokens_when_it_made_the_counter_anew) {
+  shared_mutex both{redis_, "orders"};
+  {
+    auto const writer = both.acquire();
+    last_ = writer.token();
+  }
+  client other{server_.url(), with_long_timeouts()};
+  shared_mutex others{other, "orders"};
+  auto const reading = others.acquire_shared();
+  EXPECT_GE(reading.token(), last_);
+  raw_.command({"DEL", counter()});
+  EXPECT_FALSE(both.try_acquire())
+      << "INCR begins at 1, unless the machine was so slow that it goes by script";
+  client third{server_.url(), with_long_timeouts()};  // readers of one process may share a hold
+  EXPECT_GE((shared_mutex{third, "orders"}.acquire_shared().token()), last_);
+  EXPECT_GT(raw_.command({"PTTL", counter()}).integer, 86'000'000);
 }
 
 TEST_F(fast_path, says_what_is_wrong_with_a_counter_and_leaves_no_lock_behind) {

@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -259,16 +260,22 @@ int give_back_by_owner(client& redis, std::string const& url, release_options co
                   unseen, options);
 }
 
-/// The exit code of the last name that isn't given back.
+/// The exit code of the last name that isn't given back; the first error, after all have been tried.
 int give_back_by_owner(release_options options) {
   auto const url = find_server(options.common);
   client redis{url, {.name = "holdfast-release", .log = output::hook()}};
   int code = ok;
+  std::exception_ptr failure;
   for (auto const& name : options.names) {
     options.name = name;
-    int const one = give_back_by_owner(redis, url, options);
-    if (one != ok) code = one;
+    try {
+      int const one = give_back_by_owner(redis, url, options);
+      if (one != ok) code = one;
+    } catch (error const&) {
+      if (!failure) failure = std::current_exception();
+    }
   }
+  if (failure) std::rethrow_exception(failure);
   return code;
 }
 

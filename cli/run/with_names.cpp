@@ -46,6 +46,7 @@ void add_with(command_options& run, with_words& to) {
 
 std::vector<run_name> with_of(with_words const& from) {
   std::vector<run_name> all;
+  all.reserve(from.alone.size() + from.shared.size() + from.slots.size());
   for (auto const& word : from.alone) all.push_back({.name = named("--with", word)});
   for (auto const& word : from.shared)
     all.push_back({.name = named("--with-shared", word), .side = run_side::shared});

@@ -55,7 +55,7 @@ verdict fast_verdict_in(resp::reply& reply) {
   if (reply.size() != 2 && reply.size() != 3) return unsettled{.taken = true};  // to another request: perhaps
   if (!reply[0].is_text("OK")) return unsettled{.taken = reply[0].is_error()};
   if (!reply[1].is_integer()) return unsettled{.taken = true};
-  if (reply.size() == 3 && !(reply[2].is_integer() && reply[2].integer == 0))
+  if (reply.size() == 3 && (!reply[2].is_integer() || reply[2].integer != 0))
     return unsettled{.taken = true, .overtook = true};
   return granted{.token = reply[1].integer};
 }

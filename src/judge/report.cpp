@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <tuple>
 
 namespace holdfast::judging {
 namespace {
@@ -18,7 +19,8 @@ bool shorter(finding const& one, finding const& other) {
 }  // namespace
 
 void findings::add(finding&& found) {
-  std::ranges::stable_sort(found.excerpt, {}, &moment::t);
+  std::ranges::sort(found.excerpt, {},
+                    [](moment const& each) { return std::tie(each.t, each.file, each.line); });
   ++count_;
   auto& of_promise = of_[index(found.broken)];
   if (of_promise.count++ == 0 || shorter(found, of_promise.shortest)) of_promise.shortest = std::move(found);

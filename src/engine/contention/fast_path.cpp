@@ -95,8 +95,7 @@ void fast_path::give_up(std::string_view reason) noexcept {
   log_(log_level::warning, [&] {
     return client_.url + ": " + std::string{reason} +
            "; so each free lock is taken by a script, which costs the server more; Holdfast needs +multi "
-           "+exec "
-           "+set +incr";
+           "+exec +set +incr +exists";
   });
 }
 

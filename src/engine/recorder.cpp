@@ -108,7 +108,7 @@ void recorder::begin(event what, time_point now) {
   lines_.add("c", client_.uuid);
 }
 
-void recorder::end() noexcept {
+void recorder::end() {
   lines_.end();
   begun_ = lines_.text().size();
   if (begun_ >= most_collected)

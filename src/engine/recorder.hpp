@@ -54,7 +54,7 @@ class recorder : public reactor::flushable {
  private:
   void begin_history(time_point now);
   void begin(history::event what, time_point now);
-  void end() noexcept;
+  void end();
   void add_lock(lock_queue const& queue);
   void add_lease(lease_state const& lease);
   template <class Write>

@@ -4,18 +4,49 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
+#include <ctime>
 
 namespace holdfast::history {
 namespace {
 
-constexpr mode_t for_its_owner_to_write = 0644;
+constexpr mode_t for_its_owner = 0600;
+
+/// What a write to a pipe that was closed, or beyond the limit of a file's size, would end the process by.
+/// Here it is an error of the write.
+class signals_of_writing_held_back {
+ public:
+  signals_of_writing_held_back() noexcept {
+    ::sigemptyset(&signals_);
+    ::sigaddset(&signals_, SIGPIPE);
+    ::sigaddset(&signals_, SIGXFSZ);
+    sigset_t pending;
+    ::sigpending(&pending);
+    for (int const signal : {SIGPIPE, SIGXFSZ}) {
+      if (::sigismember(&pending, signal) == 1) ::sigdelset(&signals_, signal);  // another write's
+    }
+    ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  ~signals_of_writing_held_back() {
+    timespec const at_once{};
+    while (::sigtimedwait(&signals_, nullptr, &at_once) > 0) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  signals_of_writing_held_back(signals_of_writing_held_back const&) = delete;
+  signals_of_writing_held_back& operator=(signals_of_writing_held_back const&) = delete;
+
+ private:
+  sigset_t signals_{};
+  sigset_t before_{};
+};
 
 }  // namespace
 
 // O_NONBLOCK: a pipe that nobody reads would hold up the loop.
 file::file(std::string const& path)
     : descriptor_{::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-                         for_its_owner_to_write)} {
+                         for_its_owner)} {
   if (descriptor_ < 0) throw std::system_error{errno, std::generic_category()};
 }
 
@@ -23,10 +54,15 @@ file::~file() { ::close(descriptor_); }
 
 std::error_code file::write(std::string_view bytes) noexcept {
   ssize_t written = -1;
-  do {
-    written = ::write(descriptor_, bytes.data(), bytes.size());
-  } while (written < 0 && errno == EINTR);
-  if (written < 0) return {errno, std::generic_category()};
+  int problem = 0;
+  {
+    signals_of_writing_held_back const held_back;
+    do {
+      written = ::write(descriptor_, bytes.data(), bytes.size());
+      problem = errno;
+    } while (written < 0 && problem == EINTR);
+  }
+  if (written < 0) return {problem, std::generic_category()};
   if (static_cast<std::size_t>(written) != bytes.size())
     return std::make_error_code(std::errc::no_space_on_device);
   return {};

@@ -1,5 +1,6 @@
 #include "judge/history_file.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -171,11 +172,13 @@ part history_file::part_of(kind of, std::string const& name, std::string_view as
   result.as = company::readers;
   if (as == "read") return result;
   result.as = company::permits;
-  auto const slash = as.find('/');
-  auto const* const end = as.data() + as.size();
-  if (slash == std::string_view::npos ||
-      std::from_chars(as.data(), end, result.amount).ptr != as.data() + slash ||
-      std::from_chars(as.data() + slash + 1, end, result.of_all).ptr != end)
+  auto const slash = std::min(as.find('/'), as.size());
+  auto const is_number = [](std::string_view text, auto& number) {
+    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return problem == std::errc{} && end == text.data() + text.size();
+  };
+  if (slash == as.size() || !is_number(as.substr(0, slash), result.amount) ||
+      !is_number(as.substr(slash + 1), result.of_all))
     refuse("\"as\" has to be write, read, or numbers of permits, not \"" + std::string{as} + '"');
   return result;
 }

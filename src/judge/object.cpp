@@ -107,8 +107,9 @@ bool object::read_escape(std::string& to) {
   constexpr std::size_t digits = 4;
   if (c != 'u' || rest_.size() < digits) return false;
   unsigned code = 0;
-  auto const [end, problem] = std::from_chars(rest_.data(), rest_.data() + digits, code, 16);
-  if (problem != std::errc{} || end != rest_.data() + digits) return false;
+  auto const number = rest_.substr(0, digits);
+  auto const [end, problem] = std::from_chars(number.data(), number.data() + number.size(), code, 16);
+  if (problem != std::errc{} || end != number.data() + number.size()) return false;
   rest_.remove_prefix(digits);
   if (code >= 0xdc80U && code <= 0xdcffU) {
     to += static_cast<char>(code & 0xffU);

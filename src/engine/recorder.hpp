@@ -23,7 +23,7 @@ namespace holdfast::engine {
 ///
 /// The lines of a turn are written by one write(2), ahead of the turn's requests: what a killed process has
 /// told the server is in its history.
-class recorder : public reactor::flushable {
+class recorder final : public reactor::flushable {
  public:
   /// Throws an error when the file can't be opened.
   recorder(reactor::loop& loop, client_constants const& client, client_stats const& counts, deferred_log& log,

@@ -1,8 +1,5 @@
 #include "engine/recorder.hpp"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <fstream>
@@ -12,6 +9,7 @@
 #include <vector>
 
 #include "engine/lease_state.hpp"
+#include "engine/presence.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -25,11 +23,6 @@ constexpr std::size_t most_collected = 64u << 10;
 constexpr std::chrono::seconds between_signs_of_life{1};
 
 std::int64_t count(time_point when) { return when.time_since_epoch().count(); }
-
-std::string host_name() {
-  utsname names{};
-  return ::uname(&names) == 0 ? std::string{static_cast<char const*>(names.nodename)} : std::string{};
-}
 
 /// Different after each start of the machine, with which its CLOCK_BOOTTIME begins.
 std::string boot_id() {
@@ -86,13 +79,14 @@ recorder::recorder(reactor::loop& loop, client_constants const& client, client_s
 /// common.
 void recorder::begin_history(time_point now) {
   auto const wall = std::chrono::system_clock::now().time_since_epoch();
+  auto const self = describe_self(client_.options.label);
   begin(event::client, now);
   lines_.add("v", history::version)
-      .add("host", host_name())
+      .add("host", self.host)
       .add("boot", boot_id())
-      .add("pid", ::getpid())
+      .add("pid", self.pid)
       .add("name", client_.options.name.empty() ? "holdfast" : client_.options.name)
-      .add("label", client_.options.label)
+      .add("label", self.label)
       .add("wall", std::chrono::nanoseconds{wall}.count())
       .add("uncertainty", 0)
       .add("recheck", client_.options.recheck.count())

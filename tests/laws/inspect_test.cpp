@@ -113,10 +113,10 @@ TEST_F(inspection, refuses_an_empty_name) {
 }
 
 TEST_F(inspection, says_that_the_server_is_gone) {
-  HOLDFAST_ON_ONE_SERVER("it stops the one");
-  client brisk{server_.url(), {.connect_timeout = 500ms}};
+  redis_server server;
+  client brisk{server.url(), {.connect_timeout = 500ms}};
   EXPECT_TRUE(eventually([&] { return code_of([&] { (void)peek(brisk, "orders"); }) == std::error_code{}; }));
-  server_.stop();
+  server.stop();
   EXPECT_EQ(code_of([&] { (void)peek(brisk, "orders"); }), errc::unreachable);
   EXPECT_EQ(code_of([&] { for_each_lock(brisk, "*", [](lock_state const&) { return true; }); }),
             errc::unreachable);

@@ -40,14 +40,18 @@ std::string with_way(std::string url) {
 
 bool with_module() { return chosen_way == way::module || chosen_way == way::mixed; }
 
-std::unique_ptr<redis_server> one_server() {
-  if (!with_module()) return std::make_unique<redis_server>();
+std::vector<std::string> options_of_one_server() {
+  if (!with_module()) return {};
   auto const* const file = std::getenv("HOLDFAST_MODULE_FILE");
   if (file == nullptr) throw std::runtime_error{"HOLDFAST_MODULE_FILE names no module for --by"};
-  return std::make_unique<redis_server>(std::vector<std::string>{"--loadmodule", file});
+  return {"--loadmodule", file};
 }
 
 // Started by the first test that needs it, ended with the program.
+redis_server& shared_server() {
+  static redis_server one{options_of_one_server()};
+  return one;
+}
 sentinel_servers& shared_sentinels() {
   static sentinel_servers all{{.down_after = 60s}};  // no master dies here, however busy the machine
   return all;
@@ -229,9 +233,9 @@ void raw_servers::publish(std::string const& channel, std::string const& message
 deployment_under_test::deployment_under_test() {
   switch (chosen_topology) {
     case topology::single:
-      own_server_ = one_server();
-      if (chosen_way == way::native || chosen_way == way::scriptless) own_proxy_ = proxy_before(*own_server_);
-      masters_ = {own_server_.get()};
+      masters_ = {&shared_server()};
+      if (chosen_way == way::native || chosen_way == way::scriptless)
+        own_proxy_ = proxy_before(shared_server());
       break;
     case topology::sentinel:
       masters_ = {&shared_sentinels().master()};
@@ -245,12 +249,12 @@ deployment_under_test::deployment_under_test() {
       break;
   }
   if (home_ == nullptr) home_ = masters_.front();
-  if (own_server_) return;
   // Clear what earlier tests left.
   for (auto const* master : masters_) {
     auto raw = master->raw();
     raw.command({"ACL", "SETUSER", "default", "on", "nopass", "+@all", "~*", "&*"});
     raw.command({"FLUSHALL"});
+    raw.command({"SCRIPT", "FLUSH"});
     raw.command({"CONFIG", "RESETSTAT"});
   }
   for (auto const* const name : {"history", "counter"}) std::filesystem::remove(folder() / name);
@@ -269,16 +273,16 @@ std::string deployment_under_test::url() const {
   }
   if (chosen_way == way::mixed) {
     constexpr std::array ways{"module", "lua", "native"};
-    return own_server_->url() + "?cas=" + ways[urls_given_++ % ways.size()];
+    return shared_server().url() + "?cas=" + ways[urls_given_++ % ways.size()];
   }
-  return with_way(own_proxy_ ? own_proxy_->url() : own_server_->url());
+  return with_way(own_proxy_ ? own_proxy_->url() : shared_server().url());
 }
 
 raw_servers deployment_under_test::raw() const { return raw_servers{chosen_topology, masters_, *home_}; }
 
 redis_server& deployment_under_test::only_server() const {
-  if (!own_server_) throw std::logic_error{"a test of one server, where there are several"};
-  return *own_server_;
+  if (masters_.size() != 1) throw std::logic_error{"a test of one server, where there are several"};
+  return *masters_.front();
 }
 
 }  // namespace holdfast::test

@@ -1,5 +1,4 @@
-/// The deployment that the laws run against: one server for each test, or one deployment for all tests of a
-/// program.
+/// The deployment that the laws run against, one for all tests of a program.
 #pragma once
 
 #include "flaky_proxy.hpp"
@@ -65,10 +64,9 @@ class deployment_under_test {
   deployment_under_test();
 
   [[nodiscard]] std::string url() const;
-  /// Of the one server, for tests that put a proxy before it or stop it. Throws if there are several; such
-  /// tests are skipped there.
+  /// Of the one server, for tests that put a proxy before it. Throws if there are several; such tests are
+  /// skipped there.
   [[nodiscard]] std::string socket_path() const { return only_server().socket_path(); }
-  void stop() { only_server().stop(); }
   /// For files of the test.
   [[nodiscard]] std::filesystem::path const& folder() const { return home_->folder(); }
   [[nodiscard]] raw_servers raw() const;
@@ -76,7 +74,6 @@ class deployment_under_test {
  private:
   [[nodiscard]] redis_server& only_server() const;
 
-  std::unique_ptr<redis_server> own_server_;
   std::unique_ptr<flaky_proxy> own_proxy_;  ///< see way
   std::vector<redis_server*> masters_;
   redis_server* home_ = nullptr;

@@ -130,7 +130,7 @@ TEST_F(two_servers, answer_random_requests_alike) {
     }
     if (random() % 3 == 0) both({"SET", "n", one_of({"2", "3", "0", "some"})});
     if (random() % 3 == 0) {
-      auto const holder = owner();
+      auto const holder = one_of({caller, waiter, "x"});
       both({"ZADD", "p", "-3", "holdfast_permits:4", "4102444800000", holder, "8000000000000003",
             holder + ":p"});
       both({"PEXPIRE", "p", "30000"});
@@ -201,11 +201,14 @@ TEST_F(two_servers, answer_random_requests_alike) {
         case 15:
           comparable = expect_same("shared.renew", {"4", "a", "h", "zreaders", "b", "20000", reader, reader});
           break;
-        case 16:
+        case 16: {
+          // Who asks again asks for as many.
+          auto const asking = owner();
           comparable = expect_same("permits.acquire",
-                                   {"4", "p", "b", "zpermits", "n", owner(), one_of({"1", "1", "2"}), "30000",
-                                    one_of({"0", "3"}), mode, ticket, "0", "20000", way});
+                                   {"4", "p", "b", "zpermits", "n", asking, asking == rival ? "2" : "1",
+                                    "30000", one_of({"0", "3"}), mode, ticket, "0", "20000", way});
           break;
+        }
         case 17:
           comparable =
               expect_same("permits.release", {"4", "p", "b", "zpermits", "n", owner(), "20000", way});

@@ -1,0 +1,55 @@
+"""Bar charts as plain SVG, for light and dark pages."""
+
+import html
+import math
+
+from . import peers
+from .tables import number, _at
+
+INK, OURS, THEIRS, FLOOR = "#7d8590", "#2f81f7", "#8b949e", "#d0a215"
+LINE, LEFT, BARS, WIDTH = 24, 210, 400, 720
+
+CHARTS = (
+    ("race-rate", "256 in flight on different names: cycles/s", ("rate", "256", "per_second"), False),
+    ("race-server", "256 in flight: server CPU a cycle, µs (shorter is better)", ("rate", "256", "server_us"), False),
+    ("race-client", "256 in flight: client CPU a cycle, µs (shorter is better)", ("rate", "256", "client_us"), True),
+    ("race-handoffs", "One name, 4 processes × 4 contenders: handoffs/s", ("handoffs", "4x4", "handoffs_per_second"), True),
+    ("race-longest-wait", "One name, 4 processes × 4 contenders: longest wait, ms (shorter is better)", ("handoffs", "4x4", "longest_wait_ms"), True),
+    ("race-wake-up", "From unlock to the next holder in another process, p50, µs (shorter is better)", ("wake-up", "p50_us"), True),
+    ("race-recovery", "Holder killed, 200,000 other keys: ms after its ttl (shorter is better)", ("recovery", "200000", "longest_ms"), True),
+)
+
+
+def svg(title, bars, logarithmic):
+    """`bars`: label, value, colour."""
+    greatest = max(value for _, value, _ in bars)
+    low = min(value for _, value, _ in bars if value > 0) / 3 if logarithmic else 0
+
+    def length(value):
+        if value <= 0 or greatest <= 0:
+            return 1
+        share = math.log(value / low) / math.log(greatest / low) if logarithmic else value / greatest
+        return max(1, BARS * share)
+
+    height = 40 + LINE * len(bars)
+    yield f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" role="img" font-family="sans-serif" font-size="13" fill="{INK}">'
+    yield f"  <title>{html.escape(title)}</title>"
+    yield f'  <text x="4" y="18" font-weight="bold">{html.escape(title)}{" (logarithmic)" if logarithmic else ""}</text>'
+    for line, (label, value, colour) in enumerate(bars):
+        y = 32 + LINE * line
+        yield f'  <text x="{LEFT - 8}" y="{y + 14}" text-anchor="end">{html.escape(label)}</text>'
+        yield f'  <rect x="{LEFT}" y="{y + 2}" width="{length(value):.1f}" height="{LINE - 8}" fill="{colour}"/>'
+        yield f'  <text x="{LEFT + length(value) + 6:.1f}" y="{y + 14}">{number(value)}</text>'
+    yield "</svg>"
+
+
+def all_charts(results):
+    """Name, title and text of each chart for which there are figures."""
+    for name, title, path, logarithmic in CHARTS:
+        bars = []
+        for peer in peers.ALL:
+            value = _at(results["peers"].get(peer.name, {}).get("rows", {}), path)
+            if value is not None:
+                bars.append((peer.label, value, OURS if peer.ours else FLOOR if peer.floor else THEIRS))
+        if any(value > 0 for _, value, _ in bars):
+            yield name, title, "\n".join(svg(title, bars, logarithmic)) + "\n"

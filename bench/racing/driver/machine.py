@@ -1,0 +1,43 @@
+"""What the driver asks of this machine."""
+
+import os
+import platform
+import resource
+
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid):
+    """User and system time of a process so far."""
+    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def memory_and_threads(pid):
+    """Resident bytes, and the number of threads."""
+    with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+        fields = dict(line.split(":", 1) for line in file)
+    return int(fields["VmRSS"].split()[0]) * 1024, int(fields["Threads"])
+
+
+def pinned(core, pin, files=None):
+    """What a child does before it becomes its program: stays on one core, if there are two; may open many files."""
+
+    def prepare():
+        if pin and os.cpu_count() > core:
+            os.sched_setaffinity(0, {core})
+        if files is not None:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    return prepare
+
+
+def description():
+    with open("/proc/cpuinfo", encoding="utf-8") as file:
+        models = [line.split(":", 1)[1].strip() for line in file if line.startswith("model name")]
+    return f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores; Linux {platform.release()}"
+
+
+def load():
+    return os.getloadavg()[0]

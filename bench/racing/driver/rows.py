@@ -85,7 +85,11 @@ def rate(course, peer):
         _warm(course, program)
         for in_flight in IN_FLIGHT:
             server, client = course.server.cpu(), program.cpu()
-            done = program.ask("rate", in_flight, course.settings.seconds)
+            try:
+                done = program.ask("rate", in_flight, course.settings.seconds, seconds=course.settings.seconds + 20)
+            except PeerError as e:
+                figures["incomplete"] = str(e)
+                break
             server, client = course.server.cpu() - server, program.cpu() - client
             figures[str(in_flight)] = {"per_second": done["cycles"] / done["seconds"],
                                        "server_us": 1e6 * server / max(1, done["cycles"]),
@@ -203,7 +207,7 @@ def leases(course, peer):
     with course.started(peer) as [program]:
         program.ask("cycles", 50)
         before, _ = program.memory_and_threads()
-        held = program.ask("hold_many", settings.leases, seconds=120)
+        held = program.ask("hold_many", settings.leases, seconds=60)
         memory, threads = program.memory_and_threads()
         figures = {"held": held["held"], "per_second": held["held"] / held["seconds"],
                    "bytes_per_lease": (memory - before) / held["held"], "threads": threads}

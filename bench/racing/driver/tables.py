@@ -78,6 +78,11 @@ class Table:
             elif figures:
                 yield f"| {peer.label} | " + " | ".join(column.cell(figures) for column in self.columns) + " |"
         yield ""
+        for peer in peers.ALL:
+            incomplete = _at(results["peers"].get(peer.name, {}), ["rows", self.row, "incomplete"])
+            if incomplete:
+                yield f"{peer.label} didn't come to its end: {incomplete}."
+                yield ""
         for line in self.behind(results):
             yield line
 
@@ -126,10 +131,13 @@ def all_tables(settings):
                 *[Column(f"{keys:,}", str(keys), "longest_ms", none=f"not within {patience:g} s") for keys in rows.OTHER_KEYS])
     yield Table("loss", "Loss, told", "The server is frozen. From the end of the ttl there to the moment when the holder is told; negative: before.",
                 Column("ms", "told_ms", none=f"not within {loss_patience:g} s"))
-    yield Table("leases", f"{settings['leases']:,} leases held", "Requests and CPU are those of the time after they were taken.",
+    watched = settings["renewals"]
+    yield Table("leases", f"{settings['leases']:,} leases held",
+                "With a ttl of 30 s. Requests and CPU are those of the time after they were taken: renewals, if the library renews.",
                 Column("taken/s", "per_second", better="high"), Column("bytes a lease", "bytes_per_lease"), Column("threads", "threads"),
-                Column(f"requests in {settings['renewals']:g} s", "requests", better=""), Column("client CPU, % of a core", "client_percent", better=""),
-                Column("server CPU, %", "server_percent", better=""))
+                *([Column(f"requests in {watched:g} s", "requests", better=""),
+                   Column("client CPU, % of a core", "client_percent", better=""),
+                   Column("server CPU, %", "server_percent", better="")] if watched else []))
 
 
 def page(results):

@@ -1,61 +1,72 @@
-# Does what README.md of -DSOURCE says under "For C++": its program and its CMakeLists.txt, taken from there, are built
-# with the installed package, and the program runs with a Redis of its own. So does the program of docs/recipes.md, and one
-# that has each example of docs/kinds.md as a function.
+# Builds and runs each block of C++ in README.md and docs/*.md of -DSOURCE, as it stands, with the installed package, and with
+# the CMakeLists.txt of docs/start.md. A block with a main() is a program; all others become functions of one program.
+# Programs get the URL of a Redis of their own.
 cmake_minimum_required(VERSION 3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/installed.cmake")
 
-# Writes the first block of that language in a page to a file, as it stands.
-function(take_from page language file)
+# Takes the blocks of that language out of a page: `<result>_count`, and `<result>_1` and so on.
+function(blocks_of page language result)
   file(READ "${SOURCE}/${page}" text)
-  string(FIND "${text}" "```${language}\n" from)
-  if(from EQUAL -1)
-    message(FATAL_ERROR "${page} has no block of ${language}")
-  endif()
-  string(LENGTH "```${language}\n" mark)
-  math(EXPR from "${from} + ${mark}")
-  string(SUBSTRING "${text}" ${from} -1 text)
-  string(FIND "${text}" "```\n" to)
-  string(SUBSTRING "${text}" 0 ${to} text)
-  file(WRITE "${file}" "${text}")
-endfunction()
-
-# Writes a program that runs all blocks of C++ in a page, one after the other. Every public header is included.
-function(take_all_from page file)
-  file(READ "${SOURCE}/${page}" text)
-  file(GLOB headers RELATIVE "${SOURCE}/include" "${SOURCE}/include/holdfast/*.hpp")
-  set(program "#include <iostream>\n#include <mutex>\n#include <string>\n#include <thread>\n#include <utility>\n")
-  foreach(header IN LISTS headers)
-    string(APPEND program "#include <${header}>\n")
-  endforeach()
-  string(APPEND program "\nusing namespace std::chrono_literals;\n")
-  set(calls "")
   set(count 0)
-  string(FIND "${text}" "```cpp\n" from)
+  string(FIND "${text}" "```${language}\n" from)
   while(NOT from EQUAL -1)
-    math(EXPR from "${from} + 7")
+    string(LENGTH "```${language}\n" mark)
+    math(EXPR from "${from} + ${mark}")
     string(SUBSTRING "${text}" ${from} -1 text)
     string(FIND "${text}" "```\n" to)
-    string(SUBSTRING "${text}" 0 ${to} example)
+    string(SUBSTRING "${text}" 0 ${to} block)
     math(EXPR count "${count} + 1")
-    string(APPEND program "\nvoid example_${count}([[maybe_unused]] holdfast::client& redis, "
-                          "[[maybe_unused]] std::string const& quorum_url) {\n${example}}\n")
-    if(NOT example MATCHES "quorum_url")  # needs several servers: it is built, but not run
-      string(APPEND calls "  example_${count}(redis, {});\n")
-    endif()
+    set("${result}_${count}" "${block}" PARENT_SCOPE)
     string(SUBSTRING "${text}" ${to} -1 text)
-    string(FIND "${text}" "```cpp\n" from)
+    string(FIND "${text}" "```${language}\n" from)
   endwhile()
-  file(WRITE "${file}" "${program}\nint main(int, char** arguments) {\n  holdfast::client redis{arguments[1]};\n${calls}}\n")
+  set("${result}_count" ${count} PARENT_SCOPE)
 endfunction()
 
-take_from(README.md cpp "${WORK}/readme/orders.cpp")
-take_from(docs/recipes.md cpp "${WORK}/readme/leader.cpp")
-take_all_from(docs/kinds.md "${WORK}/readme/kinds.cpp")
-take_from(README.md cmake "${WORK}/readme/CMakeLists.txt")
-file(APPEND "${WORK}/readme/CMakeLists.txt"
-  "add_executable(leader leader.cpp)\ntarget_link_libraries(leader PRIVATE holdfast::holdfast)\n"
-  "add_executable(kinds kinds.cpp)\ntarget_link_libraries(kinds PRIVATE holdfast::holdfast)\n")
+set(functions "")
+set(calls "")
+set(programs orders parts)
+set(more_programs "")
+file(GLOB pages RELATIVE "${SOURCE}" "${SOURCE}/docs/*.md")
+foreach(page IN ITEMS README.md LISTS pages)
+  blocks_of("${page}" cpp block)
+  string(MAKE_C_IDENTIFIER "${page}" title)
+  if(block_count EQUAL 0)
+    continue()
+  endif()
+  foreach(number RANGE 1 ${block_count})
+    set(name "${title}_${number}")
+    set(text "${block_${number}}")
+    if(page STREQUAL "docs/start.md" AND text MATCHES "int main")
+      file(WRITE "${WORK}/readme/orders.cpp" "${text}")  # as the page calls it
+    elseif(text MATCHES "int main")
+      file(WRITE "${WORK}/readme/${name}.cpp" "${text}")
+      list(APPEND programs ${name})
+      string(APPEND more_programs "add_executable(${name} ${name}.cpp)\ntarget_link_libraries(${name} PRIVATE holdfast::holdfast)\n")
+    else()
+      string(APPEND functions "\n// ${page}\nvoid ${name}([[maybe_unused]] holdfast::client& redis, "
+                              "[[maybe_unused]] std::string const& quorum_url) {\n${text}}\n")
+      if(NOT text MATCHES "quorum_url")  # needs several servers: it is built, but not run
+        string(APPEND calls "  ${name}(redis, {});\n")
+      endif()
+    endif()
+  endforeach()
+endforeach()
+
+# Every public header is included.
+file(GLOB headers RELATIVE "${SOURCE}/include" "${SOURCE}/include/holdfast/*.hpp")
+set(parts "#include <iostream>\n#include <mutex>\n#include <string>\n#include <thread>\n#include <utility>\n")
+foreach(header IN LISTS headers)
+  string(APPEND parts "#include <${header}>\n")
+endforeach()
+file(WRITE "${WORK}/readme/parts.cpp"
+  "${parts}\nusing namespace std::chrono_literals;\n${functions}"
+  "\nint main(int, char** arguments) {\n  holdfast::client redis{arguments[1]};\n${calls}}\n")
+
+blocks_of(docs/start.md cmake project)
+file(WRITE "${WORK}/readme/CMakeLists.txt" "${project_1}${more_programs}"
+  "add_executable(parts parts.cpp)\ntarget_link_libraries(parts PRIVATE holdfast::holdfast)\n")
 build_project("${WORK}/readme")
-foreach(program orders leader kinds)
+foreach(program IN LISTS programs)
   run("${SOURCE}/tools/with-redis" sh -c "exec \"$0\" \"$HOLDFAST_URL\"" "${WORK}/build/${program}")
 endforeach()

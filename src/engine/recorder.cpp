@@ -184,6 +184,12 @@ void recorder::queued(waiter const& caller, time_point now) noexcept {
   });
 }
 
+void recorder::queued_again(waiter const& caller, time_point now) noexcept {
+  auto const known = waiting_.find(&caller);
+  if (known == waiting_.end() || !std::exchange(known->second.queued, false)) return;
+  queued(caller, now);
+}
+
 void recorder::finished(waiter const& caller, time_point now) noexcept {
   auto const known = waiting_.find(&caller);
   if (known == waiting_.end()) return;

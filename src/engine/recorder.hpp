@@ -32,6 +32,8 @@ class recorder final : public reactor::flushable {
   void asked(waiter const& caller, time_point now) noexcept;
   /// Its place in the server's queue is certain. Only the first time counts.
   void queued(waiter const& caller, time_point now) noexcept;
+  /// If it was certain before.
+  void queued_again(waiter const& caller, time_point now) noexcept;
   /// The caller's wait is over, and its results are in place.
   void finished(waiter const& caller, time_point now) noexcept;
   /// It has become of another lease, without a wait.

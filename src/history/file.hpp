@@ -1,6 +1,7 @@
 /// The file of a history.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -16,10 +17,13 @@ class file {
   file(file const&) = delete;
   file& operator=(file const&) = delete;
 
-  /// One write(2). Nothing is written a second time: others may have written behind a part of it.
+  /// One write(2). Nothing is written a second time: others may have written behind a part of it. Of what
+  /// could be written in part the whole lines stay.
   [[nodiscard]] std::error_code write(std::string_view bytes) noexcept;
 
  private:
+  void take_back(std::size_t bytes) noexcept;
+
   int descriptor_;
 };
 

@@ -1,6 +1,7 @@
 #include "engine/contention/acquire_messages.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/contention/decisions.hpp"
 
@@ -29,7 +30,7 @@ void acquire_messages::on_woken(std::uint64_t number, time_point now) {
 void acquire_messages::on_open(std::uint64_t number, time_point now) {
   auto* const queue = queues_.contending(number);
   if (queue == nullptr) return;
-  queue->contender->listening = true;
+  if (std::exchange(queue->contender->listening, true)) callers_.note_queued_again(*queue, now);
   wake_up(*queue, now);
 }
 

@@ -5,6 +5,7 @@
 #include <holdfast/client.hpp>
 #include <string>
 
+#include "engine/contention/callers.hpp"
 #include "engine/contention/ghosts.hpp"
 #include "engine/contention/grants.hpp"
 
@@ -14,12 +15,13 @@ namespace holdfast::engine {
 class acquire_messages {
  public:
   acquire_messages(client_constants const& client, client_stats& counts, lock_queues const& queues,
-                   notifications const& wake, acquire_requests& requests, grants& granting,
+                   notifications const& wake, callers& waiting, acquire_requests& requests, grants& granting,
                    ghosts& past) noexcept
       : client_{client},
         stats_{counts},
         queues_{queues},
         notifications_{wake},
+        callers_{waiting},
         requests_{requests},
         grants_{granting},
         ghosts_{past} {}
@@ -39,6 +41,7 @@ class acquire_messages {
   client_stats& stats_;
   lock_queues const& queues_;
   notifications const& notifications_;
+  callers& callers_;
   acquire_requests& requests_;
   grants& grants_;
   ghosts& ghosts_;

@@ -24,6 +24,11 @@ class callers {
     if (recorder_ != nullptr) recorder_->queued(queue.waiters.front(), now);
   }
 
+  /// Its inbox was closed for a moment, in which releases have passed it by.
+  void note_queued_again(lock_queue const& queue, time_point now) noexcept {
+    if (recorder_ != nullptr && !queue.waiters.empty()) recorder_->queued_again(queue.waiters.front(), now);
+  }
+
   /// Lets a caller go with its results in place. Afterwards it isn't in the queue any more.
   void finish(waiter& caller, time_point now) noexcept;
   /// The caller is in the queue, and doesn't wait beyond the next reply.

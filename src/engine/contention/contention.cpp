@@ -35,7 +35,7 @@ contention::contention(contention_parts const& of)
       clearing{of.backend, of.client, of.queues, of.held, of.past, of.wake, of.releases},
       replies{of.client, of.stats, waiting, contending,      requests,
               granting,  clearing, of.wake, of.own_presence, fast},
-      messages{of.client, of.stats, of.queues, of.wake, requests, granting, clearing},
+      messages{of.client, of.stats, of.queues, of.wake, waiting, requests, granting, clearing},
       ends{of.loop,     of.backend, of.client, of.log,     of.stats, of.held,
            of.past,     contending, requests,  granting,   replies,  of.wake,
            of.releases, of.kept,    of.late,   of.delayed, fast,     of.history},

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include <sys/resource.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -144,7 +146,16 @@ void print_report(judging::judge const& done, judge_options const& options) {
       fmt::format("violations: {}; documented: {}", result.violations.count(), result.documented.count()));
 }
 
+/// All files are open at the same time.
+void allow_many_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int judge(judge_options const& options) {
+  allow_many_files();
   try {
     judging::judge all{options.files, options.how};
     all.run();

@@ -23,8 +23,9 @@ class exclusion {
   };
   /// It isn't valid any more.
   void end(hold_state const& hold, place const& at, std::string const& text, ending how = ending::usual);
-  /// Of a lease that is lost.
-  void lost(hold_state const& hold, record const& line);
+  /// Of a lease that ends, or was the holder's when its client told the last time: whether it was told in
+  /// time.
+  void overdue(hold_state const& hold, place const& at, std::string const& text);
 
  private:
   /// Two leases that are valid at the same time; how long isn't known yet.

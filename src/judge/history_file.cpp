@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <limits>
 #include <system_error>
 
 namespace holdfast::judging {
@@ -15,6 +16,10 @@ using history::kind;
 constexpr std::int64_t ns_per_ms = 1'000'000;
 /// Of a time, or any other number: sums of some are within the type.
 constexpr std::int64_t most = std::int64_t{1} << 61;
+
+/// Of one line: 64 names of 64 KiB, with each byte written as six.
+constexpr std::size_t longest_line = 32U << 20U;
+constexpr std::size_t bytes_at_a_time = 64U << 10U;
 
 constexpr std::array<std::string_view, 6> loss_words{"forced",      "taken_over",    "key_gone",
                                                      "unreachable", "limit_reached", "closed"};
@@ -50,6 +55,10 @@ history_file::history_file(tables& known, std::string path)
       index_{static_cast<std::uint16_t>(known.files.size())} {
   auto const problem = errno;
   if (!file_) throw unreadable{path_ + " can't be read: " + std::generic_category().message(problem)};
+  if (known.files.size() > std::numeric_limits<std::uint16_t>::max())
+    throw unreadable{path_ + ": these are more files than the " +
+                     std::to_string(std::numeric_limits<std::uint16_t>::max() + 1) +
+                     " that can be judged together; several may be joined to one, with cat"};
   known.files.push_back(path_);
 }
 
@@ -57,14 +66,43 @@ void history_file::refuse(std::string const& why) const {
   throw unreadable{path_ + ", line " + std::to_string(count_) + ": " + why};
 }
 
+bool history_file::read_line() {
+  line_.clear();
+  for (;;) {
+    if (used_ == buffer_.size()) {
+      buffer_.resize(bytes_at_a_time);
+      errno = 0;
+      file_.read(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+      auto const problem = errno;
+      buffer_.resize(static_cast<std::size_t>(file_.gcount()));
+      used_ = 0;
+      if (file_.bad()) {  // a folder, for example
+        throw unreadable{path_ + (count_ == 0 ? " can't be read: " : " can't be read any further: ") +
+                         std::generic_category().message(problem)};
+      }
+    }
+    if (buffer_.empty() && line_.empty()) return false;
+    auto const end = buffer_.find('\n', used_);
+    auto const to = std::min(end, buffer_.size());
+    line_.append(buffer_, used_, to - used_);
+    used_ = end == std::string::npos ? to : to + 1;
+    if (end != std::string::npos) {
+      ++count_;
+      return true;
+    }
+    if (line_.size() > longest_line || buffer_.empty()) {
+      ++count_;
+      refuse(buffer_.empty() ? "the line is cut off: it doesn't end"
+                             : "the line is longer than any line of a history");
+    }
+  }
+}
+
 std::optional<record> history_file::next() {
-  if (!std::getline(file_, line_)) {
-    if (file_.bad()) refuse("the file can't be read any further");
-    if (count_ == 0) refuse("the file is empty, so it is no history");
+  if (!read_line()) {
+    if (count_ == 0) throw unreadable{path_ + ": the file is empty, so it is no history"};
     return std::nullopt;
   }
-  ++count_;
-  if (file_.eof()) refuse("the line is cut off: it doesn't end");
   if (auto const wrong = fields_.read(line_); !wrong.empty())
     refuse((count_ == 1 ? "this is no history: " : "the line is no part of a history: ") +
            std::string{wrong});

@@ -26,6 +26,8 @@ class history_file {
   [[nodiscard]] std::int64_t number_or_0(std::string_view key) const;
   [[nodiscard]] std::int64_t milliseconds(std::string_view key) const;
   [[nodiscard]] std::string const& text(std::string_view key) const;
+  /// False: there is none.
+  [[nodiscard]] bool read_line();
   void read_header(record& to);
   [[nodiscard]] std::uint32_t lock_of_line(history::kind of);
   [[nodiscard]] part part_of(history::kind of, std::string const& name, std::string_view as);
@@ -37,6 +39,8 @@ class history_file {
   std::string path_;
   std::ifstream file_;
   std::string line_;
+  std::string buffer_;
+  std::size_t used_ = 0;  ///< of the buffer
   std::string lock_key_;
   std::uint16_t index_;
   std::uint32_t count_ = 0;  ///< of lines

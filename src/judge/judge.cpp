@@ -38,6 +38,7 @@ void judge::refuse(record const& line, std::string const& why) const {
 
 void judge::take(record const& line) {
   if (state_.clients[line.client].closed) refuse(line, "its client has ended before");
+  waits_.lives(line);
   switch (line.what) {
     case event::asked:
       on_asked(line);
@@ -100,6 +101,7 @@ void judge::note_life(record const& line) {
     client.silent_from = client.last;
     client.silent_until = line.t;
   }
+  if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
   if (line.what == event::trouble || (line.what == event::alive && !line.fine)) client.trouble = line.t;
 }
@@ -109,6 +111,7 @@ void judge::on_asked(record const& line) {
   if (slot) refuse(line, "this wait has begun before");
   slot = std::make_unique<wait_state>(wait_state{.client = line.client,
                                                  .lock = line.lock,
+                                                 .number = line.wait,
                                                  .amount = std::max<std::int64_t>(line.n, 1),
                                                  .ttl = line.ttl,
                                                  .asked = place_of(line)});
@@ -184,8 +187,10 @@ void judge::on_deadline(record const& line) {
   auto& hold = hold_of(line);
   auto const before = hold.in_use ? hold.until : line.t;
   hold.until = line.until;
-  hold.in_use = true;
   if (line.what == event::renewed) hold.confirmed = place_of(line);
+  // A renewal may be under way when its holder pauses it.
+  if (line.what == event::renewed && !hold.in_use) return;
+  hold.in_use = true;
   exclusion_.extended(hold, place_of(line), before);
 }
 
@@ -209,7 +214,7 @@ void judge::on_end(record const& line) {
   auto const forced = was_lost && line.cause == loss::forced;
   exclusion_.end(hold, place_of(line), was_lost ? "lost" : "released",
                  forced ? exclusion::ending::forced : exclusion::ending::usual);
-  if (was_lost) exclusion_.lost(hold, line);
+  exclusion_.overdue(hold, place_of(line), was_lost ? "lost" : "released");
   auto const unsure = was_lost && line.cause == loss::unreachable;
   for (auto const& part : state_.parts_of(hold.lock).parts) {
     auto& name = state_.names[part.name];
@@ -243,7 +248,10 @@ void judge::at_end() {
   for (auto const& client : state_.clients) {
     state_.result.unfinished += client.waits.size() + client.holds.size();
     for (auto const& [number, wait] : client.waits) waits_.unanswered(*wait, {.t = client.last});
-    for (auto const& [number, hold] : client.holds) exclusion_.end(*hold, {.t = hold->until}, {});
+    for (auto const& [number, hold] : client.holds) {
+      exclusion_.end(*hold, {.t = hold->until}, {});
+      exclusion_.overdue(*hold, {.t = client.last}, {});
+    }
   }
 }
 

@@ -87,7 +87,7 @@ void numbers::check_permits(permits const& of, std::uint32_t name, std::uint32_t
   if (of.most <= of.number) return;
   add(std::to_string(of.most) + " permits of " + state_.name_text(name) + " are out, of " +
           std::to_string(of.number),
-      of.set_by, of.set, nullptr, client, at, "acquired, one too many");
+      of.set.t, of.set_by, of.set, nullptr, client, at, "acquired, one too many");
 }
 
 void numbers::asked(wait_state const& wait, std::int64_t parties) {
@@ -126,35 +126,39 @@ void numbers::taken(wait_state const& wait, record const& line) {
 /// From the setting on, whoever came later had to wait for the last count.
 void numbers::pass_latch(latch const& of, std::uint32_t name, wait_state const& wait, record const& line) {
   if (!of.known || wait.asked.t - of.set.t <= state_.doubt(of.set_by, wait.client)) return;
-  if (state_.trouble_within(of.set.t, line.t)) return;
   add("the latch " + state_.name_text(name) + " was passed, though " + std::to_string(of.left) +
           " were still to be counted down",
-      of.set_by, of.set, &wait, line.client, place_of(line), "passed");
+      of.set.t, of.set_by, of.set, &wait, line.client, place_of(line), "passed");
 }
 
 void numbers::pass_barrier(barrier& of, std::uint32_t name, wait_state const& wait, record const& line) {
   auto const parties = of.parties;
   auto const title = "generation " + std::to_string(line.token) + " of the barrier " + state_.name_text(name);
-  auto& here = ++of.of_generation[line.token];
+  auto& generation = of.of_generation[line.token];
+  auto const here = ++generation.passed;
+  if (here == 1) generation.since = wait.asked.t;
   if (parties > 0 && here > parties)
     add(title + " was passed by " + std::to_string(here) + ", more than its " + std::to_string(parties) +
             " parties",
-        0, {}, &wait, line.client, place_of(line), "passed");
-  if (here == 1 && parties > 0 && of.asked - of.passed < parties)
-    add(title + " opened with " + std::to_string(of.asked - of.passed) + " of its " +
+        generation.since, 0, {}, &wait, line.client, place_of(line), "passed");
+  else
+    ++of.passed;
+  if (here == 1 && parties > 0 && of.asked - of.passed + 1 < parties)
+    add(title + " opened with " + std::to_string(of.asked - of.passed + 1) + " of its " +
             std::to_string(parties) + " parties",
-        0, {}, &wait, line.client, place_of(line), "passed");
-  ++of.passed;
+        generation.since, 0, {}, &wait, line.client, place_of(line), "passed");
   while (of.of_generation.size() > most_generations) of.of_generation.erase(of.of_generation.begin());
 }
 
-void numbers::add(std::string text, std::uint32_t set_by, place const& set, wait_state const* wait,
-                  std::uint32_t client, place const& at, std::string_view what) {
+void numbers::add(std::string text, instant since, std::uint32_t set_by, place const& set,
+                  wait_state const* wait, std::uint32_t client, place const& at, std::string_view what) {
   finding found{.broken = promise::arithmetic, .text = std::move(text)};
   state::tell(found, set_by, set, "set");
   if (wait != nullptr) state::tell(found, wait->client, wait->asked, "asked");
   state::tell(found, client, at, std::string{what});
-  state_.result.violations.add(std::move(found));
+  auto const excused = state_.trouble_within(since, at.t);
+  auto& to = excused ? state_.result.documented : state_.result.violations;
+  to.add(std::move(found));
 }
 
 }  // namespace holdfast::judging

@@ -46,14 +46,19 @@ class numbers {
     std::int64_t parties = 0;
     std::int64_t asked = 0;
     std::int64_t passed = 0;
-    std::map<std::int64_t, std::int64_t> of_generation{};
+    struct generation {
+      std::int64_t passed = 0;
+      instant since = 0;
+    };
+    std::map<std::int64_t, generation> of_generation{};
   };
   void set_latch(latch& to, record const& line);
   void set_permits(permits& to, record const& line, std::uint32_t name);
   void check_permits(permits const& of, std::uint32_t name, std::uint32_t client, place const& at);
   void pass_latch(latch const& of, std::uint32_t name, wait_state const& wait, record const& line);
   void pass_barrier(barrier& of, std::uint32_t name, wait_state const& wait, record const& line);
-  void add(std::string text, std::uint32_t set_by, place const& set, wait_state const* wait,
+  /// `since`: trouble from there on is an excuse; it is documented then.
+  void add(std::string text, instant since, std::uint32_t set_by, place const& set, wait_state const* wait,
            std::uint32_t client, place const& at, std::string_view what);
 
   state& state_;

@@ -25,6 +25,7 @@ inline place place_of(record const& line) { return {.t = line.t, .file = line.fi
 struct wait_state {
   std::uint32_t client = 0;
   std::uint32_t lock = 0;
+  std::int64_t number = 0;
   std::int64_t amount = 1;
   instant ttl = 0;
   place asked{};
@@ -53,18 +54,30 @@ struct hold_state {
   [[nodiscard]] instant end_at_server() const noexcept { return until + ttl / 50 + 4'000'000; }
 };
 
+/// A caller was overtaken, if its client turns out to have lived, and to have listened.
+struct suspicion {
+  std::int64_t wait = 0;
+  instant at = 0;
+  finding found{};
+};
+
 struct client_state {
   instant last = 0;         ///< its last line
   instant silent_from = 0;  ///< its last pause that was too long for a client that runs
   instant silent_until = 0;
-  instant trouble = 0;  ///< when it last had no connection, or a new one
+  instant awake_since = 0;  ///< its last line behind a pause in which it may have stood still
+  instant trouble = 0;      ///< when it last had no connection, or a new one
   bool closed = false;
+  std::vector<suspicion> suspected{};
   std::unordered_map<std::int64_t, std::unique_ptr<wait_state>> waits{};
   std::unordered_map<std::int64_t, std::unique_ptr<hold_state>> holds{};
 };
 
 /// A client that waits or holds writes a line each second.
 inline constexpr instant longest_silence = 2'500'000'000;
+
+/// Shorter pauses are no sign that it stood still.
+inline constexpr instant longest_pause = 1'100'000'000;
 
 /// How many permits there are; more, if that isn't certain.
 class permit_limit {

@@ -1,9 +1,13 @@
 #include "judge/waits.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::judging {
 namespace {
+
+/// So long after a caller was overtaken its client has noticed that its connection for messages is gone.
+constexpr instant certain_after = 1'000'000'000;
 
 bool is_fair(history::kind of) noexcept { return of == history::kind::fair || of == history::kind::election; }
 
@@ -80,7 +84,8 @@ void waits::check_free(wait_state const& wait, place const& at, std::string cons
   state_.result.violations.add(std::move(found));
 }
 
-/// A caller whose place in the queue was certain before this one asked is served before it.
+/// A caller whose place in the queue was certain before this one asked is served before it. If its process
+/// was killed a moment ago, or its inbox closed, the next lines show that.
 void waits::check_order(wait_state const& wait, place const& at) {
   auto const& of = state_.parts_of(wait.lock);
   if (!is_fair(of.of) || of.parts.size() != 1) return;
@@ -99,8 +104,25 @@ void waits::check_order(wait_state const& wait, place const& at) {
     state::tell(found, other->client, other->queued, "queued");
     state::tell(found, wait.client, wait.asked, "asked");
     state::tell(found, wait.client, at, "granted");
-    state_.result.violations.add(std::move(found));
+    state_.clients[other->client].suspected.push_back(
+        {.wait = other->number, .at = at.t, .found = std::move(found)});
   }
+}
+
+void waits::lives(record const& line) {
+  using history::event;
+  auto& of_client = state_.clients[line.client];
+  if (of_client.suspected.empty()) return;
+  auto const gone =
+      line.what == event::closed || line.what == event::trouble || line.t - of_client.last > longest_silence;
+  // Who left after a pause may have lost its place in that pause; the trouble is told behind.
+  auto const not_certain = line.what == event::queued || line.what == event::left;
+  std::erase_if(of_client.suspected, [&](suspicion& of) {
+    if (gone || (not_certain && line.wait == of.wait)) return true;
+    if (line.t - of.at < certain_after) return false;
+    state_.result.violations.add(std::move(of.found));
+    return true;
+  });
 }
 
 void waits::forgotten(wait_state const& wait, place const& at) {

@@ -14,6 +14,8 @@ class waits {
   void served(wait_state const& wait, place const& at);
   /// It goes without.
   void left(wait_state const& wait, place const& at) { check_free(wait, at, "left without it"); }
+  /// A further line of a client tells what became of its callers that were overtaken, as it seemed.
+  void lives(record const& line);
   /// Its client has ended, and it was never answered.
   void forgotten(wait_state const& wait, place const& at);
   /// The history is over.

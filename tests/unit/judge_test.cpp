@@ -1,6 +1,7 @@
 /// The judge, on histories with one fault each.
 #include "judge/judge.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -123,6 +124,32 @@ TEST_F(judge, finds_a_loss_that_was_told_late_by_a_client_that_ran) {
   EXPECT_EQ(verdict(), "S2");
 }
 
+TEST_F(judge, finds_a_holder_that_was_never_told) {
+  begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).alive(500, 12'000, "a");
+  EXPECT_EQ(verdict(), "S2") << "its deadline was at 9002, and its client runs";
+  history_.of_lease("released", 12'001, "a", 1).closed(12'002, "a");
+  EXPECT_EQ(verdict(), "S2") << "and then it gives back what it hadn't any more";
+}
+
+TEST_F(judge, does_not_expect_a_holder_to_be_told_that_has_paused_its_lease) {
+  begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).of_lease("paused", 400, "a", 1);
+  history_.alive(500, 12'000, "a");
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge, does_not_take_a_renewal_for_the_end_of_a_pause) {
+  begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 1).of_lease("paused", 3, "a", 1);
+  history_.asked(4, "b", 1, "read", "x").renewed(5, "a", 1).granted(6, "b", 1, "read", "x", 2);
+  history_.of_lease("released", 7, "a", 1).of_lease("released", 8, "b", 1);
+  EXPECT_EQ(verdict(), "fine") << "the answer to its conversion into a reader came later than the renewal's";
+}
+
+TEST_F(judge, excuses_a_client_that_stood_still_for_as_long_as_the_loss_comes_late) {
+  begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).alive(500, 9000, "a");
+  history_.lost(10'400, "a", 1, "unreachable");
+  EXPECT_EQ(verdict(), "fine") << "it may have stood still from 9000 on";
+}
+
 TEST_F(judge, excuses_a_client_that_stood_still) {
   begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).alive(500, 2000, "a");
   history_.lost(12'001, "a", 1, "unreachable");
@@ -141,12 +168,34 @@ TEST_F(judge, finds_a_reader_with_a_token_older_than_that_of_the_last_writer) {
   EXPECT_EQ(verdict(), "S3");
 }
 
+TEST_F(judge, counts_a_reader_with_an_older_token_apart_where_a_failover_has_lost_the_last_writer) {
+  begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 5).of_lease("released", 3, "a", 1);
+  history_.trouble(4, "a").asked(5, "b", 1, "read", "x").granted(6, "b", 1, "read", "x", 4);
+  EXPECT_EQ(verdict(), "fine | S3");
+}
+
 TEST_F(judge, finds_a_waiter_that_was_overtaken_in_a_fair_lock) {
   begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 1);
   history_.asked(3, "a", 2, "fair", "x").of_wait("queued", 4, "a", 2).asked(5, "b", 1, "fair", "x");
   history_.of_lease("released", 6, "a", 1).granted(7, "b", 1, "fair", "x", 2).of_lease("released", 8, "b", 1);
-  history_.granted(9, "a", 2, "fair", "x", 3).of_lease("released", 10, "a", 2);
+  history_.granted(9, "a", 2, "fair", "x", 3).of_lease("released", 10, "a", 2).alive(1010, 1010, "a");
   EXPECT_EQ(verdict(), "L3");
+}
+
+TEST_F(judge, lets_a_waiter_be_overtaken_whose_process_was_killed_a_moment_ago) {
+  begin().asked(1, "a", 1, "fair", "x").of_wait("queued", 2, "a", 1);
+  history_.asked(3, "b", 1, "fair", "x").granted(4, "b", 1, "fair", "x", 1).of_lease("released", 5, "b", 1);
+  EXPECT_EQ(verdict(), "fine");
+  history_.alive(1005, 1005, "a");
+  EXPECT_EQ(verdict(), "L3") << "it lives";
+}
+
+TEST_F(judge, lets_a_waiter_be_overtaken_whose_inbox_was_closed_for_a_moment) {
+  begin().asked(1, "a", 1, "fair", "x").of_wait("queued", 2, "a", 1);
+  history_.asked(3, "b", 1, "fair", "x").granted(4, "b", 1, "fair", "x", 1).of_lease("released", 5, "b", 1);
+  history_.of_wait("queued", 6, "a", 1).granted(7, "a", 1, "fair", "x", 2).of_lease("released", 8, "a", 1);
+  history_.alive(1005, 1005, "a");
+  EXPECT_EQ(verdict(), "fine");
 }
 
 TEST_F(judge, lets_a_waiter_be_overtaken_whose_place_was_not_certain) {
@@ -222,6 +271,15 @@ TEST_F(judge, finds_a_barrier_that_opened_without_a_party) {
   history_.text() = before;
   history_.taken(3, "a", 1, "barrier", "x", 1);
   EXPECT_EQ(verdict(), "count");
+}
+
+TEST_F(judge, counts_a_generation_that_a_failover_has_opened_twice_apart) {
+  begin();
+  for (auto wait = 1; wait <= 3; ++wait) history_.asked(wait, "a", wait, "barrier", "x", R"(,"of":2)");
+  history_.taken(5, "a", 1, "barrier", "x", 7).taken(6, "a", 2, "barrier", "x", 7).trouble(7, "b");
+  history_.taken(8, "a", 3, "barrier", "x", 7).asked(9, "b", 1, "barrier", "x", R"(,"of":2)");
+  history_.asked(10, "b", 2, "barrier", "x", R"(,"of":2)").taken(11, "b", 1, "barrier", "x", 8);
+  EXPECT_EQ(verdict(), "fine | count");
 }
 
 TEST_F(judge, shows_the_shortest_excerpt) {
@@ -304,6 +362,14 @@ TEST_F(judge, refuses_what_is_no_history_and_names_the_line) {
     spoil(history_);
     EXPECT_NE(refusal().find(expected), std::string::npos) << refusal() << "\ninstead of " << expected;
   }
+}
+
+TEST_F(judge, refuses_a_folder_and_a_line_without_an_end) {
+  EXPECT_THAT(
+      [this] { (void)verdict_on({folder_.path().string()}); },
+      testing::ThrowsMessage<judging::unreadable>(testing::HasSubstr("can't be read: Is a directory")));
+  begin().add(std::string(33U << 20U, 'x'));
+  EXPECT_NE(refusal().find(line(3) + "the line is longer than any line of a history"), std::string::npos);
 }
 
 TEST_F(judge, reads_any_name_as_it_was_written) {

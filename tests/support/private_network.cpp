@@ -49,14 +49,14 @@ private_network::~private_network() {
   ::close(original_namespace_);
 }
 
-void private_network::lose(int percent, std::uint16_t to_port) {
+void private_network::drop(int percent, std::string const& where, std::uint16_t port) {
   drop_nothing();
   run_tool({"nft", "-f", "-"},
            "table inet loss {\n"
            "  chain in {\n"
            "    type filter hook input priority 0\n"
-           "    tcp dport " +
-               std::to_string(to_port) +
+           "    tcp " +
+               where + ' ' + std::to_string(port) +
                (percent < 100 ? " numgen random mod 100 < " + std::to_string(percent) : std::string{}) +
                " drop\n"
                "  }\n"

@@ -19,10 +19,14 @@ class private_network {
   private_network& operator=(private_network const&) = delete;
 
   /// From now on drops `percent` of the packets to this port; packets in the other direction pass.
-  void lose(int percent, std::uint16_t to_port);
+  void lose(int percent, std::uint16_t to_port) { drop(percent, "dport", to_port); }
+  /// The other direction.
+  void lose_from(int percent, std::uint16_t from_port) { drop(percent, "sport", from_port); }
   void drop_nothing();
 
  private:
+  void drop(int percent, std::string const& where, std::uint16_t port);
+
   int original_namespace_ = -1;
 };
 

@@ -1,0 +1,66 @@
+/// What a thread of a worker does: takes a lock of some kind, uses it, and gives it back.
+#pragma once
+
+#include "board.hpp"
+#include "dice.hpp"
+
+#include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+namespace holdfast::storm {
+
+/// Names that the fenced store knows: its holders exclude each other, and have tokens. Not objects that
+/// exit() destroys.
+inline constexpr std::array<std::string_view, 9> fenced_names{
+    "storm:mutex:0",     "storm:mutex:1",     "storm:fair:0",   "storm:shared:0", "storm:election:0",
+    "storm:recursive:0", "storm:condition:0", "storm:quorum:0", "storm:quorum:1"};
+
+class deeds {
+ public:
+  /// One for each thread. `stop`: it ends its waits early.
+  deeds(client& redis, board& shared, dice choices, std::stop_token stop);
+
+  /// One of a random kind. Throws what isn't an error of a server or a network.
+  void do_one(bool quorum);
+  /// What is under way, for somebody who wonders why it lasts.
+  [[nodiscard]] char const* under_way() const { return under_way_; }
+
+ private:
+  void do_mutex();
+  void do_mutex_asynchronously();
+  void do_fair();
+  void do_recursive();
+  void do_shared();
+  void do_upgrade();
+  void do_permits();
+  void do_semaphore();
+  void do_several();
+  void do_election();
+  void do_barrier();
+  void do_latch();
+  void do_condition();
+  void do_quorum();
+  void do_redisson();
+
+  [[nodiscard]] std::chrono::milliseconds patience();
+  void hold();
+  /// Writes to the store, twice, and gives the lease back in one way or another.
+  void use(lease& held, std::string const& name);
+  void write(lease const& held, std::string const& name);
+
+  client& redis_;
+  board& board_;
+  dice dice_;
+  std::stop_token stop_;
+  lock_options options_;
+  std::atomic<char const*> under_way_{"nothing"};
+};
+
+}  // namespace holdfast::storm

@@ -1,0 +1,199 @@
+/// The storm: random locks in many processes, on all kinds of deployments, under random faults. The judge
+/// reads what the clients have written (docs/reliability.md).
+#include "arena.hpp"
+#include "worker.hpp"
+
+#include <fmt/format.h>
+
+#include <sys/resource.h>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace holdfast::storm {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto usage = R"(storm [--seconds N] [--seed S] [--only TEXT] [--folder FOLDER] [--list]
+  --seconds N   how long (default: 90); in rounds of 120 s at most. Round r has the seed S + r
+  --seed S      of all choices (default: a random one, which is printed)
+  --only TEXT   only deployments whose name has TEXT in it
+  --folder F    for the histories (default: a new one in /tmp); those of a round that passed are removed
+  --list        the deployments, and what can't be had here
+Prints counts, and what was broken. The last line is "N passed, N failed": deployments, in each round.)";
+constexpr auto longest_round = 120s;
+
+struct options {
+  std::chrono::seconds time = 90s;
+  std::uint64_t seed = std::random_device{}();
+  std::string only{};
+  std::filesystem::path folder{};
+  bool list = false;
+};
+
+std::optional<options> read(std::vector<std::string> const& words) {
+  options result;
+  for (std::size_t i = 0; i != words.size(); ++i) {
+    if (words[i] == "--list") {
+      result.list = true;
+      continue;
+    }
+    if (i + 1 == words.size()) return std::nullopt;
+    auto const& value = words[++i];
+    try {
+      if (words[i - 1] == "--seconds")
+        result.time = std::chrono::seconds{std::stol(value)};
+      else if (words[i - 1] == "--seed")
+        result.seed = std::stoull(value);
+      else if (words[i - 1] == "--only")
+        result.only = value;
+      else if (words[i - 1] == "--folder")
+        result.folder = value;
+      else
+        return std::nullopt;
+    } catch (std::exception const&) {
+      return std::nullopt;
+    }
+  }
+  if (result.time < 5s) return std::nullopt;
+  return result;
+}
+
+std::string counts_text(std::map<std::string, std::int64_t> const& counts) {
+  std::string text;
+  for (auto const& [name, count] : counts)
+    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : "; ", name, count);
+  return text;
+}
+
+void print(arena_result const& result) {
+  std::cout << fmt::format(
+                   "\n{}: {}\n  judged: {} acquisitions, {} waits, {} lines; documented {}; violations {}\n",
+                   result.name, result.problems.empty() ? "all was kept" : "FAILED", result.leases,
+                   result.waits, result.lines, result.documented, result.violations)
+            << "  used: " << counts_text(result.done) << "\n  also: " << counts_text(result.other)
+            << "\n  faults: " << counts_text(result.faults) << '\n';
+  for (auto const& problem : result.problems) std::cout << "  " << problem << '\n';
+  std::cout.flush();
+}
+
+struct totals {
+  int passed = 0;
+  int failed = 0;
+  std::size_t leases = 0;
+  std::size_t waits = 0;
+  std::size_t documented = 0;
+  std::int64_t faults = 0;
+};
+
+/// The same on each machine (FNV-1a).
+std::uint64_t seed_of(std::uint64_t seed, std::string_view name) {
+  auto result = 0xcbf29ce484222325U ^ seed;
+  for (auto const c : name) result = (result ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  return result;
+}
+
+/// All deployments at once, each in a thread: its servers and workers end with it.
+void run_round(std::vector<terrain> const& where, std::uint64_t seed, std::chrono::seconds time,
+               std::filesystem::path const& folder, totals& sum) {
+  std::cout << fmt::format("\n=== {} s of storm, seed {}\n", time.count(), seed);
+  std::cout.flush();
+  std::vector<arena_result> results(where.size());
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i != where.size(); ++i) {
+    // By the name, so that --only doesn't change what its seed means.
+    auto const own_seed = seed_of(seed, where[i].name);
+    threads.emplace_back(
+        [&, i, own_seed] { results[i] = run_arena(where[i], own_seed, time, folder / where[i].name); });
+  }
+  for (auto& each : threads) each.join();
+  for (auto const& result : results) {
+    print(result);
+    auto const fine = result.problems.empty();
+    ++(fine ? sum.passed : sum.failed);
+    if (fine)
+      std::filesystem::remove_all(folder / result.name);
+    else
+      std::cout << fmt::format(
+          "  the histories are in {}; again: ./check storm --seconds {} --seed {} --only '{}'\n",
+          (folder / result.name).string(), time.count(), seed, result.name);
+    sum.leases += result.leases;
+    sum.waits += result.waits;
+    sum.documented += result.documented;
+    for (auto const& [name, count] : result.faults) sum.faults += count;
+  }
+}
+
+std::filesystem::path folder_for_histories() {
+  std::string pattern{"/tmp/holdfast-storm-XXXXXX"};
+  if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error{"no folder can be made in /tmp"};
+  return pattern;
+}
+
+int run(options how) {
+  auto where = all_terrains();
+  std::erase_if(where, [&how](terrain const& each) { return each.name.find(how.only) == std::string::npos; });
+  for (auto const& each : where) {
+    if (!each.lacking.empty())
+      std::cout << fmt::format("left out: {}, since {}\n", each.name, each.lacking);
+    else if (how.list)
+      std::cout << each.name << '\n';
+  }
+  std::erase_if(where, [](terrain const& each) { return !each.lacking.empty(); });
+  if (how.list) return 0;
+  if (where.empty()) {
+    std::cout << "no deployment has that name; --list shows them\n0 passed, 1 failed\n";
+    return 1;
+  }
+  auto const own_folder = how.folder.empty();
+  if (own_folder) how.folder = folder_for_histories();
+  totals sum;
+  auto round = std::uint64_t{0};
+  for (auto left = how.time; left > 0s; ++round) {
+    auto const time = std::min<std::chrono::seconds>(left, longest_round);
+    run_round(where, how.seed + round, time, how.folder / std::to_string(how.seed + round), sum);
+    std::error_code ignored;
+    std::filesystem::remove(how.folder / std::to_string(how.seed + round), ignored);  // if it is empty
+    left -= time;
+  }
+  if (own_folder && sum.failed == 0) std::filesystem::remove_all(how.folder);
+  std::cout << fmt::format(
+      "\nseeds {} to {}: {} acquisitions and {} waits judged, {} faults, {} documented\n"
+      "{} passed, {} failed\n",
+      how.seed, how.seed + round - 1, sum.leases, sum.waits, sum.faults, sum.documented, sum.passed,
+      sum.failed);
+  return sum.failed == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace holdfast::storm
+
+int main(int argc, char** argv) {
+  holdfast::storm::run_worker_if_requested(argc, argv);
+  ::signal(SIGPIPE, SIG_IGN);
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = files.rlim_max;
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  auto const how = holdfast::storm::read({argv + 1, argv + argc});
+  if (!how) {
+    std::cerr << holdfast::storm::usage << '\n';
+    return 64;
+  }
+  try {
+    return holdfast::storm::run(*how);
+  } catch (std::exception const& problem) {
+    std::cout << problem.what() << "\n0 passed, 1 failed\n";
+    return 1;
+  }
+}

@@ -1,0 +1,168 @@
+/// Sentinel, a cluster, and masters that vote.
+#include "arena.hpp"
+
+#include "support/cluster_servers.hpp"
+#include "support/independent_servers.hpp"
+#include "support/sentinel_servers.hpp"
+
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::storm {
+namespace {
+
+using namespace std::chrono_literals;
+using test::redis_server;
+
+/// A server that is down or frozen for a while.
+ending killed(redis_server& server, std::chrono::milliseconds time) {
+  server.kill9();
+  return {time, [&server] { server.start(); }};
+}
+ending frozen(redis_server& server, std::chrono::milliseconds time) {
+  server.freeze();
+  return {time, [&server] { server.thaw(); }};
+}
+
+ending told_at_once(redis_server& server, dice& by) {
+  if (!server.runs()) throw std::runtime_error{"it doesn't answer now"};
+  if (by.one_in(2)) {
+    (void)server.try_command({"SCRIPT", "FLUSH"});
+  } else {
+    server.raw().kill_clients("normal");
+    server.raw().kill_clients("pubsub");
+  }
+  return {};
+}
+
+template <class Servers>
+void run_all(Servers& servers, std::size_t count) {
+  for (std::size_t i = 0; i != count; ++i) {
+    auto& each = servers(i);
+    if (each.pid() == 0)
+      each.start();
+    else
+      each.thaw();
+  }
+}
+
+class sentinels final : public deployment {
+ public:
+  [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
+  std::vector<fault> faults() override {
+    return {{"failover", "server",
+             [this](dice&) {
+               servers_.failover();
+               return ending{};
+             }},
+            {"master killed", "server",
+             [this](dice& by) { return killed(servers_.master(), by.between(3'000ms, 7'000ms)); }},
+            {"master frozen", "server",
+             [this](dice& by) { return frozen(servers_.master(), by.between(300ms, 6'000ms)); }},
+            {"replica killed", "server",
+             [this](dice& by) { return killed(servers_.replica(), by.between(500ms, 3'000ms)); }},
+            {"sentinel cut off, back with old news", "sentinels",
+             [this](dice& by) {
+               auto const number = static_cast<std::size_t>(
+                   by.between(0, static_cast<std::int64_t>(servers_.sentinel_count()) - 1));
+               return frozen(servers_.sentinel(number), by.between(1'000ms, 8'000ms));
+             }},
+            {"SCRIPT FLUSH or CLIENT KILL", "commands",
+             [this](dice& by) { return told_at_once(servers_.master(), by); }}};
+  }
+  void heal() override {
+    auto const data = [this](std::size_t i) -> redis_server& { return servers_.data(i); };
+    auto const sentinel = [this](std::size_t i) -> redis_server& { return servers_.sentinel(i); };
+    run_all(data, servers_.size());
+    run_all(sentinel, servers_.sentinel_count());
+  }
+
+ private:
+  test::sentinel_servers servers_;
+};
+
+class cluster final : public deployment {
+ public:
+  [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
+  std::vector<fault> faults() override {
+    return {{"CLUSTER FAILOVER", "server",
+             [this](dice& by) {
+               servers_.failover(servers_.replica_of(some_master(by)));
+               return ending{};
+             }},
+            {"slot moved", "server",
+             [this](dice& by) {
+               static std::vector<std::string> const names{"storm:mutex:0",   "storm:mutex:1",
+                                                           "storm:fair:0",    "storm:shared:0",
+                                                           "storm:permits:0", "storm:barrier:0"};
+               auto const slot = servers_.slot_of(by.of(names));
+               servers_.migrate_slot(slot, servers_.master_of(slot), servers_.another_master(slot));
+               return ending{};
+             }},
+            {"master killed", "server",
+             [this](dice& by) { return killed(some_master(by), by.between(2'000ms, 6'000ms)); }},
+            {"master frozen", "server",
+             [this](dice& by) { return frozen(some_master(by), by.between(300ms, 6'000ms)); }},
+            {"SCRIPT FLUSH or CLIENT KILL", "commands",
+             [this](dice& by) { return told_at_once(some_master(by), by); }}};
+  }
+  void heal() override {
+    auto const node = [this](std::size_t i) -> redis_server& { return servers_.node(i); };
+    run_all(node, servers_.size());
+    (void)servers_.wait_until_ok();
+  }
+
+ private:
+  redis_server& some_master(dice& by) {
+    auto masters = servers_.masters();
+    if (masters.empty()) throw std::runtime_error{"there is no master at the moment"};
+    return *by.of(masters);
+  }
+
+  test::cluster_servers servers_;
+};
+
+/// The masters write each change to disk, so each may be killed.
+class voters final : public deployment {
+ public:
+  [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
+  std::vector<fault> faults() override {
+    return {
+        {"voter killed, back with its data", "server",
+         [this](dice& by) { return killed(some(by), by.between(200ms, 5'000ms)); }},
+        {"voter frozen", "server", [this](dice& by) { return frozen(some(by), by.between(200ms, 6'000ms)); }},
+        {"second voter frozen", "more servers",
+         [this](dice& by) { return frozen(some(by), by.between(200ms, 2'500ms)); }},
+        {"SCRIPT FLUSH or CLIENT KILL", "commands", [this](dice& by) { return told_at_once(some(by), by); }}};
+  }
+  void heal() override {
+    auto const master = [this](std::size_t i) -> redis_server& { return servers_[i]; };
+    run_all(master, servers_.size());
+  }
+
+ private:
+  /// That runs.
+  redis_server& some(dice& by) {
+    std::vector<redis_server*> running;
+    for (auto const& each : servers_) {
+      if (each->runs()) running.push_back(each.get());
+    }
+    if (running.empty()) throw std::runtime_error{"no voter runs at the moment"};
+    return *by.of(running);
+  }
+
+  test::independent_servers servers_{3, {.persistent = true}};
+};
+
+}  // namespace
+
+std::vector<terrain> terrains_of_several_servers() {
+  return {{.name = "Sentinel", .make = [] { return std::make_unique<sentinels>(); }},
+          {.name = "a cluster", .make = [] { return std::make_unique<cluster>(); }},
+          {.name = "masters that vote", .kinds = "quorum", .keeps = true, .make = [] {
+             return std::make_unique<voters>();
+           }}};
+}
+
+}  // namespace holdfast::storm

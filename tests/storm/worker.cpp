@@ -1,0 +1,202 @@
+#include "worker.hpp"
+
+#include "deeds.hpp"
+
+#include <holdfast/mutex.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <thread>
+
+namespace holdfast::storm {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr char const* mark = "--holdfast-storm-worker";
+constexpr auto tick = 100ms;
+/// A call takes no longer, even if its caller waits for 9 s, and the server is away when it gives the lock
+/// back. Counted in ticks of this process, so the time for which it is frozen doesn't count.
+constexpr auto most_ticks = 500;
+constexpr auto between_exits = 500;  ///< ticks, on average
+constexpr auto between_forks = 250;
+
+[[noreturn]] void fail(std::string line) {
+  line += '\n';
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+  ::_exit(3);
+}
+
+client_options options_of(std::string const& history) {
+  return {.name = "storm",
+          .connect_timeout = 1'000ms,
+          .reply_timeout = 1'000ms,
+          .recheck = 500ms,
+          .history = history,
+          .log = [](log_level, std::string_view) {}};
+}
+
+class worker {
+ public:
+  explicit worker(worker_task const& task)
+      : task_{task},
+        quorum_{task.kinds == "quorum"},
+        board_{task.board},
+        dice_{task.seed},
+        redis_{std::make_unique<client>(task.url, options_of(task.history))} {
+    for (auto i = 0; i < task.threads; ++i)
+      threads_.push_back(
+          std::make_unique<one_thread>(*redis_, board_, dice{dice_.seed()}, stop_.get_token()));
+  }
+
+  /// Returns when SIGTERM has come and all threads have ended.
+  void run(sigset_t const& signals) {
+    for (auto& each : threads_) each->begin([this](one_thread& self) { work(self); });
+    std::thread{[this] { watch(); }}.detach();
+    timespec const one_tick{0, std::chrono::nanoseconds{tick}.count()};
+    while (::sigtimedwait(&signals, nullptr, &one_tick) != SIGTERM) {
+      if (!quorum_ && dice_.one_in(between_forks)) fork_once();
+      if (dice_.one_in(between_exits)) {
+        ++board_.content().exits;
+        std::exit(0);  // with locks that are held, and callers that wait
+      }
+    }
+    stop_.request_stop();
+    redis_->shutdown(2s);
+    for (auto& each : threads_) each->join();
+    redis_.reset();
+  }
+
+ private:
+  struct one_thread {
+    one_thread(client& redis, board& shared, dice choices, std::stop_token stop)
+        : does{redis, shared, dice{choices}, std::move(stop)}, pauses{choices.seed()} {}
+    template <class Work>
+    void begin(Work work) {
+      thread = std::thread{[this, work] { work(*this); }};
+    }
+    void join() { thread.join(); }
+
+    deeds does;
+    dice pauses;
+    std::atomic<std::uint64_t> done{0};
+    std::uint64_t seen = 0;
+    int ticks = 0;
+    std::thread thread{};
+  };
+
+  void work(one_thread& self) {
+    while (!stop_.stop_requested()) {
+      try {
+        self.does.do_one(quorum_);
+      } catch (error const& problem) {
+        fail(std::string{"unexpected error of "} + self.does.under_way() + ": " + problem.code().message() +
+             ": " + problem.what());
+      } catch (std::exception const& problem) {
+        fail(std::string{"unexpected exception of "} + self.does.under_way() + ": " + problem.what());
+      }
+      ++self.done;
+      std::this_thread::sleep_for(self.pauses.between(0ms, 25ms));
+    }
+  }
+
+  /// All calls return. A thread that has ended isn't looked at, since run() then ends soon.
+  void watch() {
+    for (;;) {
+      std::this_thread::sleep_for(tick);
+      for (auto& each : threads_) {
+        auto const done = each->done.load();
+        each->ticks = done == each->seen ? each->ticks + 1 : 0;
+        each->seen = done;
+        if (each->ticks > most_ticks)
+          fail(std::string{"a call for "} + each->does.under_way() + " doesn't return");
+      }
+    }
+  }
+
+  /// The child makes a client of its own, takes a lock, and ends as most programs do.
+  void fork_once() {
+    ++board_.content().forks;
+    auto const history = task_.history + ".fork-" + std::to_string(++forks_) + ".jsonl";
+    auto const child = ::fork();
+    if (child < 0) return;
+    if (child == 0) {
+      auto outcome = 0;
+      try {
+        client own{task_.url, options_of(history)};
+        mutex orders{own, "storm:mutex:0", {.ttl = 400ms}};
+        if (auto held = orders.try_acquire_for(300ms)) board_.count(deed::mutex);
+      } catch (error const&) {
+        outcome = 0;  // the server is away
+      } catch (std::exception const&) {
+        outcome = 4;
+      }
+      std::exit(outcome);
+    }
+    for (auto ticks = 0; ticks < most_ticks; ++ticks) {
+      auto status = 0;
+      if (::waitpid(child, &status, WNOHANG) == child) {
+        if (status != 0) fail("a forked child ended with status " + std::to_string(status));
+        return;
+      }
+      std::this_thread::sleep_for(tick / 5);
+    }
+    ::kill(child, SIGKILL);
+    fail("a forked child doesn't end");
+  }
+
+  worker_task task_;
+  bool quorum_;
+  board board_;
+  dice dice_;
+  std::stop_source stop_;
+  std::unique_ptr<client> redis_;
+  std::vector<std::unique_ptr<one_thread>> threads_;
+  int forks_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> command_of(worker_task const& task) {
+  return {"/proc/self/exe",
+          mark,
+          task.url,
+          task.history,
+          task.board,
+          task.kinds,
+          std::to_string(task.seed),
+          std::to_string(task.threads)};
+}
+
+void run_worker_if_requested(int argc, char** argv) {
+  constexpr auto words_of_a_worker = 8;
+  if (argc != words_of_a_worker || std::strcmp(argv[1], mark) != 0) return;
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  try {
+    // Never destroyed: exit() comes while its threads run.
+    worker_task const task{.url = argv[2],
+                           .history = argv[3],
+                           .board = argv[4],
+                           .kinds = argv[5],
+                           .seed = std::stoull(argv[6]),
+                           .threads = std::stoi(argv[7])};
+    auto& self = *new worker{task};
+    self.run(signals);
+  } catch (std::exception const& problem) {
+    fail(std::string{"the worker failed: "} + problem.what());
+  }
+  ::_exit(0);  // the thread that watches goes on
+}
+
+}  // namespace holdfast::storm

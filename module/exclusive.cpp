@@ -174,7 +174,7 @@ void abandon(request& call) {
   // One that is free and not queued was given a wake-up that it doesn't use.
   if (was_his || (!was_queued && lock.is_free())) {
     static_cast<void>(lock.wake_next(policy));
-  } else if (was_queued && lock.is_shared()) {
+  } else if (was_queued && (lock.is_shared() || lock.is_read_alone())) {
     static_cast<void>(lock.let_readers_in(policy));
   }
   call.reply(was_his ? 1 : 0);

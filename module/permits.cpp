@@ -25,6 +25,10 @@ constexpr std::int64_t most_permits = 2'147'483'647;
 /// Beyond the time of the owner that needs it longest, so that a set in use isn't given a time at each request.
 constexpr std::int64_t slack_ms = 1'000;
 
+/// How the text of the key begins while one owner alone has one: it, too, is left to the script.
+constexpr std::string_view one_permit{"holdfast_permit "};
+bool is_of_one(stored_key const& set) { return set.text().value_or("").starts_with(one_permit); }
+
 struct stock {
   owned_string marker;
   std::int64_t number;  ///< how many there are
@@ -116,6 +120,7 @@ void release(request& call) {
   auto* const owner = call.string();
   stored_key set{call.context(), call.keys()[0]};
   if (set.is_absent()) return call.reply(0);
+  if (is_of_one(set)) return call.leave_to_the_script();
   auto const known = set.is(abi::zset_key) ? stock_in(set) : std::nullopt;
   if (!known) return call.reply(-1);
   if (exists(call.context(), call.permit_queue())) return call.leave_to_the_script();
@@ -143,6 +148,9 @@ void renew(request& call) {
   auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const owners = call.rest();
   if (call.refused()) return;
+  for (auto* const key : call.keys()) {
+    if (is_of_one(stored_key{call.context(), key})) return call.leave_to_the_script();
+  }
   auto const end = call.after(ttl_ms);
   std::vector<long long> lost;
   for (std::size_t i = 0; i < owners.size(); ++i) {

@@ -114,6 +114,22 @@ std::string plain_lock::grant_message(std::string_view const owner, token_block 
 
 bool plain_lock::is_shared() const { return holder() == held_by_readers; }
 
+bool plain_lock::is_read_alone() const {
+  constexpr std::size_t place_of_colon = 36;
+  auto const reader = holder();
+  return reader && reader->size() > place_of_colon && (*reader)[place_of_colon] == ':' &&
+         reader->ends_with(reader_suffix) && lock_.ttl_ms() > 0;
+}
+
+bool plain_lock::make_reader_one_of(stored_key& readers) {
+  owned_string const reader{call_.context(), *holder()};
+  expiry const end{lock_.expires_at()};
+  readers.remove();
+  readers.add(reader.get(), end);
+  readers.expire_at(end);
+  return lock_.set(word_of_readers(), end);
+}
+
 owned_string plain_lock::readers_name() {
   constexpr std::string_view ending_of_queues{"queue"};
   auto const name = queue().name();
@@ -125,6 +141,7 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto const name = readers_name();
   stored_key readers{call_.context(), name.get()};
   if (!queue().is_absent_or(abi::zset_key) || !readers.is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
+  if (is_read_alone() && !make_reader_one_of(readers)) return wake_outcome::spoilt;
   auto const shared = is_shared();
   auto const ends_at = call_.after(policy.grant_ms);
   std::optional<token_block> tokens;
@@ -244,7 +261,7 @@ request::busy plain_lock::state(std::int64_t const last_token, long long const a
           .ticket = ticket,
           .counter = last_token,
           .holder = reader_ ? reader_->member.text() : holder().value_or(std::string_view{}),
-          .held_us = last_token == 0 || held_us < 0 || is_shared() ? -1 : held_us};
+          .held_us = last_token == 0 || held_us < 0 || is_shared() || is_read_alone() ? -1 : held_us};
 }
 
 }  // namespace holdfast::server

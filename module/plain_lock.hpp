@@ -66,6 +66,8 @@ class plain_lock {
   [[nodiscard]] bool back_to_upgrade(abi::string* owner, grant_policy const& policy);
   /// Readers have it.
   [[nodiscard]] bool is_shared() const;
+  /// A reader has it for itself: its owner id is the text of the key.
+  [[nodiscard]] bool is_read_alone() const;
   /// wake_next.lua. `self` may be null.
   [[nodiscard]] wake_outcome wake_next(grant_policy const& policy, abi::string* self = nullptr);
   /// busy_reply.lua. `last_token` says since when it is held, 0: it doesn't.
@@ -78,6 +80,8 @@ class plain_lock {
   [[nodiscard]] std::optional<long long> wake(queue_entry const& waiter, publishing how);
   [[nodiscard]] std::optional<long long> grant(queue_entry const& waiter, grant_policy const& policy);
 
+  /// as_readers, in let_readers_in.lua. False: this server can't.
+  [[nodiscard]] bool make_reader_one_of(stored_key& readers);
   [[nodiscard]] owned_string readers_name();
   [[nodiscard]] std::string grant_message(std::string_view owner, token_block const& tokens) const;
 

@@ -67,8 +67,8 @@ void release(request& call) {
   auto* const owner = call.string();
   plain_lock lock{call};
   if (!lock.is_shared()) {
-    // An upgrade lease may be in behind its writer.
-    if (!lock.is_free() && is_upgrade(text_of(owner))) return call.leave_to_the_script();
+    // An upgrade lease may be in behind its writer; and a reader may have the lock for itself.
+    if (!lock.is_free() && (is_upgrade(text_of(owner)) || lock.holder() == text_of(owner))) return call.leave_to_the_script();
     return call.reply(lock.foreign());
   }
   stored_key readers{call.context(), call.readers()};
@@ -94,6 +94,8 @@ void renew(request& call) {
   if (call.refused()) return;
   for (std::size_t i = 0; i < owners.size(); ++i) {
     if (is_upgrade(text_of(owners[i]))) return call.leave_to_the_script();
+    // It has the lock for itself.
+    if (stored_key{call.context(), call.keys()[i]}.text() == text_of(owners[i])) return call.leave_to_the_script();
     if (text_of(call.keys()[i]) == text_of(call.keys()[owners.size() + i]))
       return call.refuse("ERR a lock and its readers must be different keys");
   }

@@ -22,7 +22,8 @@ end
 if redis.call('TYPE', lock).ok ~= 'string' then return answer end
 local holder = redis.call('GETRANGE', lock, 0, 1023)
 if holder ~= 'holdfast_readers' then
-  answer[2] = 'alone'
+  -- A reader that has it for itself is the text of the key.
+  answer[2] = string.sub(holder, 37, 37) == ':' and string.sub(holder, -2) == ':r' and 'by readers' or 'alone'
   add(holder)
   return answer
 end

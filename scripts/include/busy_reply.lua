@@ -10,6 +10,8 @@ local function busy_reply(lock, queue, holder, last, ahead, ticket)
   if holder == 'holdfast_readers' then
     local reader = redis.pcall('ZRANGE', string.sub(queue, 1, -6) .. 'readers', -1, -1)
     holder, held_us = reader[1] or holder, -1
+  elseif string.sub(holder, 37, 37) == ':' and string.sub(holder, -2) == ':r' then
+    held_us = -1  -- the only one: see as_readers
   end
   return {redis.call('PTTL', lock), ahead, ticket, last, holder, held_us}
 end

@@ -7,6 +7,7 @@ local function holder_of(key, readers)
   if kind == 'none' then return nil end
   if kind == 'string' then
     local holder = redis.call('GET', key)
+    if holder == owner .. ':r' or string.match(holder, '^holdfast_permit %d+ (.+)$') == owner then return owner end
     if holder ~= 'holdfast_readers' then return holder end
     local function has(side) return type(redis.pcall('ZSCORE', readers, owner .. side)) == 'string' end
     return (has(':r') or has(':u')) and owner or ''

@@ -1,11 +1,26 @@
 -- @needs micros, take_tokens, to_inbox
--- @leaves is_upgrade, is_reader, readers_beside, settle, put_back, upgrade_lease_in, let_readers_in
+-- @leaves is_upgrade, is_reader, readers_beside, as_readers, settle, put_back, upgrade_lease_in, let_readers_in
 -- While readers have a lock its key is the word 'holdfast_readers', and a sorted set beside it has the time until which each of
 -- them does: server's clock, milliseconds. The owner id of a reader ends in ':r', there and in the queue; that of an upgrade lease,
 -- which is a reader of which there may be one at a time, in ':u'.
 local function is_upgrade(waiter) return string.sub(waiter, -2) == ':u' end
 local function is_reader(waiter) return string.sub(waiter, -2) == ':r' or is_upgrade(waiter) end
 local function readers_beside(queue) return string.sub(queue, 1, -6) .. 'readers' end  -- in place of "queue"
+
+-- A reader that came to a free lock without a script has it for itself: its owner id is the text of the lock's key, and there is no set.
+-- Such a one becomes one of the readers, whatever stands in the set from before. Returns who has the lock then.
+local function as_readers(lock, readers, holder)
+  if type(holder) ~= 'string' or string.sub(holder, 37, 37) ~= ':' or string.sub(holder, -2) ~= ':r' then return holder end
+  local left_ms = redis.call('PTTL', lock)
+  if left_ms < 0 then return holder end
+  left_ms = math.max(left_ms, 1)
+  redis.call('ZCARD', readers)  -- another kind of key ends the script here
+  redis.call('DEL', readers)
+  redis.call('ZADD', readers, string.format('%.0f', math.floor(micros() / 1000) + left_ms), holder)
+  redis.call('PEXPIRE', readers, left_ms)
+  redis.call('SET', lock, 'holdfast_readers', 'PX', left_ms)
+  return 'holdfast_readers'
+end
 
 -- Lets the lock of readers end with the last of them.
 local function settle(lock, readers)
@@ -34,12 +49,13 @@ end
 -- reply. `first`, if given, is a reader that has just been taken from the queue, and its ticket. Returns how many are in, and 'mute'
 -- when there is no right to publish.
 local function let_readers_in(lock, counter, queue, grant_ms, self, first)
-  local readers, shared = readers_beside(queue), redis.call('GET', lock) == 'holdfast_readers'
+  local readers = readers_beside(queue)
   -- Before anything is written: another kind of key ends the script here.
   if type(redis.pcall('ZCARD', readers)) == 'table' then
     if first then put_back(queue, first[1], first[2]) end
     redis.call('ZCARD', readers)
   end
+  local shared = as_readers(lock, readers, redis.call('GET', lock)) == 'holdfast_readers'
   local token, until_ms, mute, taken
   local count, passed_over = 0, {}
   while not mute do

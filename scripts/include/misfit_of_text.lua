@@ -6,7 +6,7 @@ local function misfit_of_text(key, found, expected)
     if not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
     kind = 'a ' .. redis.call('TYPE', key).ok
     if kind == 'a zset' then kind = 'a sorted set (as the permits of an expiring_semaphore are)' end
-  elseif found == 'holdfast_readers' or string.match(found, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+$') then
+  elseif found == 'holdfast_readers' or string.match(found, '^%x+%-%x+%-%x+%-%x+%-%x+:%d+:?r?$') then
     kind = 'a lock'
   elseif string.match(found, '^holdfast_%a+ ') then
     kind = 'a ' .. string.match(found, '^holdfast_(%a+)')

@@ -1,5 +1,5 @@
 -- @needs lock, counter, queue, size, publish, micros, take_tokens, inbox_of, to_inbox
--- @leaves heavy, limit, out, now_ms, marker, misfit, look, weight_in, keep_for, put_in, take_out, drop_expired, is_gone, let_in, set_limit, end_empty
+-- @leaves heavy, limit, out, now_ms, marker, misfit, as_set, look, weight_in, keep_for, put_in, take_out, drop_expired, is_gone, let_in, set_limit, end_empty
 -- Who has permits is in a sorted set under the name itself: owner ids, with the time until which each has its permits (server's
 -- clock, milliseconds). First in the set, with a score below zero, stands 'holdfast_permits:<size>'; less that score are out. It goes
 -- with the set, so the number is never out of step. Who has more than one permit has a second member, its id and ':p', behind all
@@ -25,10 +25,29 @@ local function misfit()
   return redis.error_reply('MISFIT a ' .. kind .. ', not the permits of an expiring_semaphore')
 end
 
+-- An owner that came without a script, when nobody had any, is the text of the key, 'holdfast_permit <size> <owner id>': it has one
+-- permit until the end of that key. Makes it the first in the set, with the number that somebody has said, or its own; returns whether
+-- there was such a one.
+local function as_set()
+  local holder = redis.pcall('GET', lock)
+  if type(holder) ~= 'string' then return false end
+  local number, owner = string.match(holder, '^holdfast_permit (%d+) (.+)$')
+  local left_ms = number and redis.call('PTTL', lock) or -1
+  if left_ms < 0 then return false end
+  left_ms = math.max(left_ms, 1)
+  local said = redis.call('GET', size)
+  if tonumber(said or '') then number = said end
+  redis.call('DEL', lock)
+  redis.call('ZADD', lock, '-1', 'holdfast_permits:' .. number, string.format('%.0f', now_ms() + left_ms), owner)
+  redis.call('PEXPIRE', lock, left_ms)
+  return true
+end
+
 -- Looks how many there are, and how many of them are out. Where nobody has said so there are as many as are `offered`, if that isn't
 -- 0. Returns the error to reply when the key is something else.
 local function look(offered)
   local first = redis.pcall('ZRANGE', lock, 0, 0, 'WITHSCORES')
+  if first.err and as_set() then first = redis.call('ZRANGE', lock, 0, 0, 'WITHSCORES') end
   if first.err then return misfit() end
   if not first[1] then
     limit, out = tonumber(redis.call('GET', size) or (tonumber(offered) > 0 and offered)), 0

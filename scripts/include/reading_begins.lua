@@ -1,4 +1,4 @@
--- @needs writing, reading, give_turns, others_wait, enter
+-- @needs writing, reading, as_readers, give_turns, others_wait, enter
 -- The same as writing_begins, for names that it reads. As any reader, it doesn't go past a writer that waits.
 function reading.look(name)
   local spoilt = writing.look(name)
@@ -10,6 +10,7 @@ function reading.is_in(name)
   return name.holder == 'holdfast_readers' and redis.call('ZSCORE', name.readers, name.owner)
 end
 function reading.see(name, how)
+  name.holder = as_readers(name.lock, name.readers, name.holder)
   name.mine = reading.is_in(name)
   if not name.mine and redis.call('EXISTS', name.queue) == 1 then
     if how.mode == 'join' then name.queued = reading.join(name, how.ticket) end

@@ -1,4 +1,4 @@
--- @needs let_readers_in, wake_next
+-- @needs readers_beside, as_readers, let_readers_in, wake_next
 -- @leaves writing
 -- How a lock over several names gives up those that it writes. Each kind of name (`writing`, `reading`, `counting`) has these functions:
 -- give: gives back what the owner has, and tells nobody; returns 1, or 0 when it has nothing, or -1 when others have it. `given` says so.
@@ -18,5 +18,6 @@ end
 function writing.unqueue(name) return redis.pcall('ZREM', name.queue, name.owner) == 1 end
 function writing.make_way(name, grant_ms)
   -- As in abandon_exclusive.
-  if name.holder == 'holdfast_readers' then let_readers_in(name.lock, name.counter, name.queue, grant_ms) end
+  local holder = as_readers(name.lock, readers_beside(name.queue), name.holder)
+  if holder == 'holdfast_readers' then let_readers_in(name.lock, name.counter, name.queue, grant_ms) end
 end

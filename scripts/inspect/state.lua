@@ -79,6 +79,9 @@ if is(queue, 'zset') then
 end
 local pttl = redis.call('PTTL', lock)
 local permits = kind == 'zset' and look_at_permits(lock)
+-- An owner of one permit that is the text of the key.
+local number, alone = string.match(holder, '^holdfast_permit (%d+) (.+)$')
+if number then kind, permits = 'zset', {tonumber(number), 1, 1, alone, math.max(pttl, 0), 1} end
 local permit_queue = string.sub(queue, 1, -6) .. 'permit_queue'
 if kind == 'none' and waiting == 0 and is(permit_queue, 'zset') then
   local size = string.sub(queue, 1, -6) .. 'permits'
@@ -102,6 +105,8 @@ local answer = {kind, permits or holder, pttl, last, waiting, micros(), first}
 local readers = string.sub(queue, 1, -6) .. 'readers'
 local by_readers = holder == 'holdfast_readers' and (is(readers, 'zset') or is(readers, 'none'))
 if by_readers then answer[2] = look_at_readers(readers) end
+-- A reader that has it for itself is the text of the key.
+if string.sub(holder, 37, 37) == ':' and string.sub(holder, -2) == ':r' then answer[2] = {1, holder, math.max(pttl, 0)} end
 local members = string.match(holder, '^holdfast_latch ') and 'counted' or string.match(holder, '^holdfast_barrier ') and 'arrived'
 if members then answer[2] = look_at_members(holder, string.sub(queue, 1, -6) .. members) end
 if tonumber(most) > 0 and string.sub(holder, 37, 37) == ':' then

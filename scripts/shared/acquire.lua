@@ -58,6 +58,7 @@ local waiting = redis.call('ZCARD', queue) > 0
 if last and not tonumber(last) then return redis.error_reply('WRONGTYPE the token counter is no number') end
 local holder = redis.pcall('GET', lock)
 if type(holder) == 'table' then return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok) end
+holder = as_readers(lock, readers, holder)
 local shared = holder == 'holdfast_readers'
 -- Others read, and nobody waits: as above.
 if shared and last and not waiting and not is_upgrade(owner) then

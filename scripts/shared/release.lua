@@ -11,16 +11,19 @@ local starvation_us = ARGV[2]
 local grant_ms = ARGV[3]
 local publish = ARGV[4]
 local holder = redis.pcall('GET', lock)
-if holder ~= 'holdfast_readers' then
+-- It has the lock for itself: see as_readers.
+local alone = holder == owner
+if alone and redis.call('EXISTS', queue) == 0 then return redis.call('DEL', lock) end
+if not alone and holder ~= 'holdfast_readers' then
   -- An upgrade lease whose writer has the lock in its place, as long as the writer's client doesn't know that: see stay.
   if type(holder) == 'string' and string.sub(owner, -2) == ':u' and type(redis.pcall('ZSCORE', readers, holder .. ':w')) == 'string' then
     return redis.call('ZREM', readers, owner)
   end
   return holder and -1 or 0
 end
-if redis.call('ZREM', readers, owner) == 0 then return 0 end
+if not alone and redis.call('ZREM', readers, owner) == 0 then return 0 end
 -- Nobody waits: here, before the functions are made, which cost more. The lock of others that read ends with the last of them.
-local there = redis.call('EXISTS', readers, queue)
+local there = alone and 2 or redis.call('EXISTS', readers, queue)
 if there == 0 then return redis.call('DEL', lock) end
 local longest = there == 1 and redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')[2]
 if longest then
@@ -38,5 +41,9 @@ end
 -- @include let_readers_in
 -- @include wake_next
 -- @include last_reader_out
+if alone then
+  as_readers(lock, readers, holder)
+  redis.call('DEL', readers)
+end
 after_reader(lock, counter, queue, readers, owner, starvation_us, grant_ms)
 return 1

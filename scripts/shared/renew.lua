@@ -10,7 +10,9 @@ local now_ms, lost = math.floor(micros() / 1000), {}
 for n, owner in ipairs(owners) do
   local lock, readers = keys[n], keys[#owners + n]
   local is_in, holder = reads(lock, readers, owner, now_ms)
-  if is_in then
+  if holder == owner then  -- it has the lock for itself: see as_readers
+    redis.call('PEXPIRE', lock, ttl_ms)
+  elseif is_in then
     read_on(lock, readers, owner, now_ms, ttl_ms)
   else
     lost[#lost + 1] = holder and holder ~= 'holdfast_readers' and -n or n

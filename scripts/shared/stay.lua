@@ -26,7 +26,7 @@ if holder == owner then
   if not fine or outcome ~= 'granted' then redis.call('DEL', lock) end
   return 1
 end
-if queued and holder == 'holdfast_readers' then
+if queued and as_readers(lock, readers_beside(queue), holder) == 'holdfast_readers' then
   let_readers_in(lock, counter, queue, grant_ms)
 elseif not queued and not holder then
   wake_next(lock, counter, queue, 0, grant_ms)

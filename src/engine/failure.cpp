@@ -148,6 +148,7 @@ bool is_number(std::string_view text) noexcept {
 std::string_view kind_by_text(std::string_view text) noexcept {
   if (text.starts_with("holdfast_latch ")) return "a latch";
   if (text.starts_with("holdfast_barrier ")) return "a barrier";
+  if (text.starts_with(names::held_by_one_permit)) return "the permits of an expiring_semaphore";
   return {};
 }
 

@@ -170,7 +170,8 @@ class lock_queue {
   lease_state* holder = nullptr;  ///< the lease of this process, if any; several at a time are in `holders`
   std::unique_ptr<engine::contender> contender;
   std::uint64_t releasing = 0;        ///< the number of the lease whose release is under way; 0: none is
-  std::uint32_t handoffs : 31 = 0;    ///< since `held_here_since`
+  std::uint32_t handoffs : 30 = 0;    ///< since `held_here_since`
+  std::uint32_t taken_fast : 1 = 0;   ///< the newest lease here was granted to a fast request
   std::uint32_t uncontended : 1 = 0;  ///< the lease here was granted at once, and no caller has come since
 
  private:

@@ -141,9 +141,9 @@ struct recipe {
   bool counts_waiters = false;
   bool scriptless = false;  ///< it can be had from servers without scripts, too
   call (*acquire)(std::string_view name, acquire_request const&);
-  /// Takes the lock if it is free, without a script: {OK or nil, token counter, raised by one}; and whether
-  /// there is a queue, where the order is strict. It tells less than `acquire`, and isn't sent twice: see
-  /// fast_path. Null: there is no such request.
+  /// Takes the lock if it is free, without a script: {OK or nil, token counter}, raised by one if the lock is
+  /// exclusive; and whether there is a queue, where the order is strict. It tells less than `acquire`, and
+  /// isn't sent twice: see fast_path. Null: there is no such request.
   transaction (*fast_acquire)(std::string_view name, acquire_request const&) = nullptr;
   call (*release)(owned, release_policy) = nullptr;  ///< null, as renew: a grant isn't held
   /// Releases the lock if nobody waits for it, and replies 2 otherwise. Null: there is no such request.

@@ -1,6 +1,7 @@
 #include "engine/replies.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 namespace holdfast::engine::replies {
@@ -51,13 +52,21 @@ verdict verdict_in(resp::reply& reply) {
   return busy{};  // not a reply of our script: try again
 }
 
+/// 0: it is none.
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return problem == std::errc{} && end == text.data() + text.size() ? number : 0;
+}
+
 verdict fast_verdict_in(resp::reply& reply) {
   if (reply.size() != 2 && reply.size() != 3) return unsettled{.taken = true};  // to another request: perhaps
   if (!reply[0].is_text("OK")) return unsettled{.taken = reply[0].is_error()};
-  if (!reply[1].is_integer()) return unsettled{.taken = true};
+  auto const token = reply[1].is_integer() ? reply[1].integer : number_in(reply[1].text);
+  if (token <= 0) return unsettled{.taken = true};
   if (reply.size() == 3 && (!reply[2].is_integer() || reply[2].integer != 0))
     return unsettled{.taken = true, .overtook = true};
-  return granted{.token = reply[1].integer};
+  return granted{.token = token};
 }
 
 ownership ownership_in(resp::reply& reply) { return ownership_of(reply.integer); }

@@ -9,9 +9,9 @@ namespace holdfast::engine::replies {
 /// {first token, count}; count, without tokens; or {pttl, ahead, ticket, token counter, holder, held for}.
 [[nodiscard]] answer<verdict> read_acquire(net::response&& response) noexcept;
 
-/// {OK, token counter}, where the order is strict {OK, token counter, 0}: granted with that token. {nil, …}:
-/// somebody has the lock, perhaps we. {OK, token counter, 1}: it is ours, but there is a queue. Otherwise
-/// there is something wrong with the counter.
+/// {OK, token counter}, where the order is strict {OK, token counter, 0}: granted with that token, a number
+/// or its text. {nil, …}: somebody has the lock, perhaps we. {OK, token counter, 1}: it is ours, but there is
+/// a queue. Otherwise there is something wrong with the counter.
 [[nodiscard]] answer<verdict> read_fast_acquire(net::response&& response) noexcept;
 
 /// The same as read_release; and 2: the lock is still ours, somebody waits for it.

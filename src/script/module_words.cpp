@@ -40,7 +40,7 @@ constexpr std::array<module_command, 25> served_by_module{{
     {"permits.acquire", "HOLDFAST.PERMITS.ACQUIRE", full, {}, true},
     {"permits.release", "HOLDFAST.GIVE_PERMITS", brief, usual_of_give_permits, true},
     {"permits.release", "HOLDFAST.PERMITS.RELEASE", full, {}, true},
-    {"permits.renew", "HOLDFAST.PERMITS.RENEW"},
+    {"permits.renew", "HOLDFAST.PERMITS.RENEW", full, {}, true},
     {"redisson_lock.acquire", "HOLDFAST.REDISSON_LOCK.ACQUIRE"},
     {"redisson_lock.release", "HOLDFAST.REDISSON_LOCK.RELEASE"},
     {"redisson_lock.pass", "HOLDFAST.REDISSON_LOCK.PASS"},

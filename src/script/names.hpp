@@ -59,6 +59,9 @@ inline std::string gave_up(std::string_view name) { return beside(name, "holdfas
 
 /// What the lock's key holds in place of an owner id while readers have it.
 constexpr std::string_view held_by_readers{"holdfast_readers"};
+/// How the text of the key begins while one owner alone has one permit, followed by how many there are, a
+/// space, and the owner.
+constexpr std::string_view held_by_one_permit{"holdfast_permit "};
 
 /// What the leader of an election says of itself: a hash. The channel for those who observe it has the same
 /// name.

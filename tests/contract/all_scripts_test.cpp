@@ -14,6 +14,7 @@
 #include "wire/plain/latch.hpp"
 #include "wire/plain/mixed.hpp"
 #include "wire/plain/multi.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/plain/quorum.hpp"
 #include "wire/plain/shared.hpp"
 
@@ -134,6 +135,18 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
 
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
+  for (auto const others : {false, true}) {
+    raw.command(
+        {"SET", name, std::string{names::held_by_one_permit} + "3 " + std::string{caller}, "PX", "20000"});
+    if (others) run(plain::permits.acquire(name, in_place_of(join_request(anna))), is_list({_, 1}));
+    run(plain::permits.fast_release({name, caller}), is(others ? 2 : 1));
+  }
+  for (auto const owner : {caller, anna}) run(plain::permits.release({name, owner}, policy), is(1));
+  raw.command({"SET", name, std::string{caller} + ":r", "PX", "20000"});
+  run(plain::reader.acquire(name, in_place_of(join_request(anna))), no_error);
+  run(plain::reader.release({name, anna}, policy), is(1));
+  run(plain::reader.fast_release({name, caller}), is(2));
+  run(plain::reader.release({name, caller}, policy), is(1));
   run(acquire(try_request(caller), name), no_error);
   run(acquire(join_request(anna), name), any_list);
   run(look::state{.lock = {name},

@@ -45,7 +45,8 @@ class shared_fault : public fault {
   }
 
   flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
+  /// By scripts alone: alone_fault has the short requests.
+  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms, .cas = cas::lua})};
   shared_mutex mutex_{redis_, "m"};
 };
 

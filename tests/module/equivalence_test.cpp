@@ -128,6 +128,7 @@ TEST_F(two_servers, answer_random_requests_alike) {
       both({"ZADD", "zreaders", "4102444800000", owner() + ":r", "4102444801000", owner() + ":r"});
       both({"PEXPIREAT", "zreaders", "4102444801000"});
     }
+    if (random() % 5 == 0) both({"SET", "a", owner() + ":r", "PXAT", "4102444801000"});
     if (random() % 3 == 0) both({"SET", "n", one_of({"2", "3", "0", "some"})});
     if (random() % 3 == 0) {
       auto const holder = one_of({caller, waiter, "x"});
@@ -135,6 +136,7 @@ TEST_F(two_servers, answer_random_requests_alike) {
             holder + ":p"});
       both({"PEXPIRE", "p", "30000"});
     }
+    if (random() % 5 == 0) both({"SET", "p", "holdfast_permit 4 " + owner(), "PXAT", "4102444801000"});
     if (random() % 10 == 0) both({"ZADD", "zpermits", "1000", owner()});
     if (random() % 30 == 0) both({"RPUSH", one_of({"p", "zpermits", "n"}), "x"});
     auto comparable = true;

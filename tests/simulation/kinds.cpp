@@ -66,16 +66,36 @@ hold permit_hold(dataset& data, std::string const& name, std::string const& owne
 constexpr double heavy = 8e15;
 /// The most that a caller wants at once.
 constexpr int most_at_once = 2;
+/// How many there are.
+constexpr int plain_permits = 3;
+
+/// The size of a semaphore of which an owner has one permit, and is the text of the key; 0: it isn't so.
+std::int64_t size_beside(dataset& data, std::string const& name) {
+  std::string_view const text = names::held_by_one_permit;
+  auto const holder = data.text_of(name);
+  return holder.starts_with(text) ? number_of(holder.substr(text.size(), holder.rfind(' ') - text.size()))
+                                  : 0;
+}
+
+/// Replicas that have it as the text of the key have it, though it has become one of a set since.
+std::uint64_t first_came(std::uint64_t as_text, std::uint64_t as_member) {
+  return as_text == 0 ? as_member : std::min(as_text, as_member);
+}
 
 hold plain_permit_hold(dataset& data, std::string const& name, std::string const& owner) {
+  auto const text =
+      std::string{names::held_by_one_permit}.append(std::to_string(plain_permits)).append(" ").append(owner);
+  if (data.text_of(name) == text) return kind::hold{.end = data.end_of(name), .came = data.came(name, text)};
   auto const score = data.score_in(name, owner);
   if (!score) return std::nullopt;
-  return kind::hold{.end = std::min(time_of(*score), data.end_of(name)), .came = data.came(name, owner)};
+  return kind::hold{.end = std::min(time_of(*score), data.end_of(name)),
+                    .came = first_came(data.came(name, text), data.came(name, owner))};
 }
 
 /// Whoever is first could go, however many it wants.
 bool plain_permits_left(dataset& data, std::string const& name, int, time_point now) {
-  auto left = number_of(data.text_of(names::permits(name)));
+  if (size_beside(data, name) > 0) return plain_permits - 1 >= most_at_once;
+  std::int64_t left = plain_permits;
   auto const members = data.execute({"ZRANGE", name, "0", "-1", "WITHSCORES"}, now).elements;
   for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
     auto const score = std::stod(members[i + 1].text);
@@ -90,12 +110,15 @@ std::string reader_id(std::string const& owner) { return owner + std::string{nam
 
 /// Each reader has a time of its own; the lock's key has that of the last.
 hold plain_reader_hold(dataset& data, std::string const& name, std::string const& owner) {
+  if (data.text_of(name) == reader_id(owner))  // it has the lock for itself
+    return kind::hold{.end = data.end_of(name), .came = data.came(name, reader_id(owner))};
   if (data.text_of(name) != names::held_by_readers) return std::nullopt;
   auto const readers = names::readers(name);
   auto const score = data.score_in(readers, reader_id(owner));
   if (!score) return std::nullopt;
-  return kind::hold{.end = std::min(time_of(*score), data.end_of(name)),
-                    .came = data.came(readers, reader_id(owner))};
+  return kind::hold{
+      .end = std::min(time_of(*score), data.end_of(name)),
+      .came = first_came(data.came(name, reader_id(owner)), data.came(readers, reader_id(owner)))};
 }
 
 /// While its client may not have heard yet what it has become, that writes in its place.
@@ -119,8 +142,9 @@ bool no_writer(dataset& data, std::string const& name, int, time_point) {
 }
 /// While others read, a writer that waits may be before those that come to read.
 bool no_plain_writer(dataset& data, std::string const& name, int, time_point) {
-  return !data.has(name) ||
-         (data.text_of(name) == names::held_by_readers && data.members_in(names::queue(name)) == 0);
+  auto const holder = data.text_of(name);
+  auto const read = holder == names::held_by_readers || holder.ends_with(names::reader_suffix);
+  return !data.has(name) || (read && data.members_in(names::queue(name)) == 0);
 }
 /// Who has the upgrade lease, and waits to write.
 bool one_reader(dataset& data, std::string const& name, int, time_point) {
@@ -166,8 +190,10 @@ kind const plain_writer_first{&plain::writer_first, company::none, text_hold, no
 kind const reader{&redisson::reader, company::readers, reader_hold, no_writer};
 kind const writer{&redisson::writer, company::none, writer_hold, no_key};
 kind const permit{&redisson::permit, company::permits, permit_hold, permits_left_or_over, 2};
-kind const plain_permit{
-    &plain::permits, company::permits, plain_permit_hold, plain_permits_left, 3, false, nullptr, true};
+kind const plain_permit{&plain::permits,   company::permits,
+                        plain_permit_hold, plain_permits_left,
+                        plain_permits,     false,
+                        nullptr,           true};
 kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left, 3};
 kind const latch{&plain::latch, company::none, no_hold, nullptr};
 kind const redisson_latch{&redisson::latch, company::none, no_hold, nullptr};
@@ -192,7 +218,7 @@ std::string queue_name(part const& wanted) {
     std::vector<multi_name> all;
     for (auto const& name : wanted.names) {
       auto const& each = wanted.of(name);
-      all.push_back(each.permits != 0                       ? holdfast::permits(name, most_at_once)
+      all.push_back(each.permits != 0 ? holdfast::permits(name, most_at_once, each.permits)
                     : each.beside == kind::company::readers ? holdfast::read(name)
                                                             : holdfast::write(name));
     }

@@ -133,6 +133,8 @@ RC_GTEST_PROP(names_in_lua, of_a_writer_that_may_stand_still_are_those_of_cpp, (
   server.prepare({"SET", name, std::string{names::held_by_readers}});
   server.prepare({"ZADD", names::readers(name), "9000000000000", first_owner + ":r"});
   server.prepare({"ZADD", queue, "1", other_owner});
+  RC_ASSERT(server.named_by(recipes::plain::reader.fast_release({name, first_owner})) ==
+            (name_set{name, names::readers(name)}));
   engine::acquire_request const request{
       .owner = first_owner, .join = true, .policy = {.publish = engine::publishing::uncounted}};
   RC_ASSERT(server.named_by(recipes::plain::upgradable.acquire(name, request)) ==

@@ -18,7 +18,8 @@ actor::actor(world& shared_world, judge& referee, process& host, habits behaviou
       habits_{std::move(behaviour)},
       rounds_left_{habits_.rounds} {
   queue_ = host.core().pin(*habits_.wanted.lock->lock_recipe, queue_name(habits_.wanted));
-  options_ = host.core().effective(habits_.options, habits_.wanted.lock->parties);
+  auto const& lock = *habits_.wanted.lock;
+  options_ = host.core().effective(habits_.options, lock.weighted ? lock.permits : lock.parties);
   if (auto const* const then = habits_.wanted.lock->upgraded; then != nullptr) {
     upgraded_ = {then, habits_.wanted.names};
     upgrading_ = host.core().pin(*then->lock_recipe, queue_name(upgraded_));

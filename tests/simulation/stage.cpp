@@ -46,9 +46,8 @@ process& stage::add_process(client_options options) {
 actor& stage::add_actor(process& host, habits behaviour) {
   for (auto const& name : behaviour.wanted.names) {
     auto const& lock = behaviour.wanted.of(name);
-    if (lock.permits == 0) continue;
-    (void)servers_.front()->execute(
-        {"SET", lock.weighted ? names::permits(name) : name, std::to_string(lock.permits)});
+    if (lock.permits == 0 || lock.weighted) continue;  // a request says how many there are of the latter
+    (void)servers_.front()->execute({"SET", name, std::to_string(lock.permits)});
   }
   actors_.push_back(std::make_unique<actor>(world_, judge_, host, std::move(behaviour)));
   return *actors_.back();

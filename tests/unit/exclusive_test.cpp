@@ -8,6 +8,7 @@
 
 #include "script/runner.hpp"
 #include "wire/plain/fair.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/plain/shared.hpp"
 
 namespace {
@@ -56,6 +57,14 @@ TEST(exclusive_recipe, looks_for_a_queue_in_that_transaction_where_the_order_is_
                                                  "*1\r\n$4\r\nEXEC\r\n"));
     EXPECT_EQ(request.commands, 5);
   }
+}
+
+TEST(permits_recipe, takes_one_permit_that_nobody_has_in_one_transaction) {
+  auto const request = holdfast::recipes::plain::permits.fast_acquire(
+      "a", {.owner = "o", .ttl = milliseconds{30'000}, .size = 4});
+  EXPECT_THAT(request.bytes, HasSubstr("$19\r\nholdfast_permit 4 o\r\n"));
+  EXPECT_THAT(request.bytes, HasSubstr("*3\r\n$6\r\nEXISTS\r\n$25\r\n{a}:holdfast_permit_queue\r\n$20\r\n"
+                                       "{a}:holdfast_permits\r\n"));
 }
 
 TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {

@@ -4,6 +4,8 @@
 
 #include "unit/a_contention.hpp"
 #include "wire/plain/fair.hpp"
+#include "wire/plain/permits.hpp"
+#include "wire/plain/shared.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -231,6 +233,48 @@ TEST_F(a_fast_path_of_a_fair_lock, gives_back_what_was_taken_past_those_who_wait
   backend_.answer<verdict>(unsettled{.taken = true, .overtook = true});
   EXPECT_FALSE(caller.lease);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 2", "acquire 3"));
+}
+
+class a_fast_path_of_a_reader : public a_fast_path {
+ protected:
+  a_fast_path_of_a_reader() : a_fast_path{{}, recipes::plain::reader} {}
+};
+
+TEST_F(a_fast_path_of_a_reader, has_the_token_that_was_given_last) {
+  auto& caller = start();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("fast acquire 2"));
+  backend_.answer(with_token(564));
+  ASSERT_TRUE(caller.lease);
+  EXPECT_EQ(caller.lease->token(), 564);
+  (void)release(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("fast release orders"));
+}
+
+TEST_F(a_fast_path_of_a_reader, is_not_for_the_release_of_what_a_script_has_entered_into_the_set) {
+  pass(501ms);
+  auto& caller = start();
+  backend_.answer(granted_from(564));
+  (void)backend_.take_sent();
+  (void)release(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+}
+
+TEST_F(a_fast_path_of_a_reader, believes_no_older_one) {
+  auto const& caller = start();
+  (void)backend_.take_sent();
+  backend_.answer(with_token(563));
+  EXPECT_FALSE(caller.lease);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
+}
+
+class a_fast_path_of_permits : public a_fast_path {
+ protected:
+  a_fast_path_of_permits() : a_fast_path{{}, recipes::plain::permits} {}
+};
+
+TEST_F(a_fast_path_of_permits, is_for_callers_that_know_how_many_there_are) {
+  start();
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
 }
 
 class a_client_of_scripts : public a_fast_path {

@@ -94,6 +94,18 @@ TEST(replies, to_a_fast_acquire_say_that_the_lock_is_taken_when_its_counter_is_s
   }
 }
 
+TEST(replies, to_a_fast_acquire_of_a_reader_have_the_last_token_as_text) {
+  auto const answer =
+      read_fast_acquire(with(make_array({resp::make_text("OK"), resp::make_text("42"), make_integer(0)})));
+  EXPECT_EQ(std::get<granted>(*answer.outcome()).token, 42);
+  for (auto const& counter : {resp::reply{}, resp::make_text("x")}) {
+    auto const spoilt =
+        read_fast_acquire(with(make_array({resp::make_text("OK"), counter, make_integer(0)})));
+    EXPECT_TRUE(std::get<unsettled>(*spoilt.outcome()).taken);
+    EXPECT_FALSE(std::get<unsettled>(*spoilt.outcome()).overtook);
+  }
+}
+
 TEST(replies, to_a_fast_acquire_say_that_the_lock_was_taken_past_a_queue) {
   auto const reply_with = [](int queues) {
     return make_array({resp::make_text("OK"), make_integer(42), make_integer(queues)});

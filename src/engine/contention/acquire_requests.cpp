@@ -124,7 +124,7 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto& contender = *queue.contender;
   auto const first_ask = contender.ttl == milliseconds{};
   auto request = next(queue, now);
-  request.fast = first_ask && !contender.contended && fast_path_.fits(queue, now);
+  request.fast = first_ask && !contender.contended && fast_path_.fits(queue, request, now);
   contender.fast = request.fast;
   contender.joined = contender.joined || (request.join && !request.fast && queue.lock_recipe().queues);
   auto const& first = queue.waiters.front();

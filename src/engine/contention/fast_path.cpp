@@ -21,6 +21,14 @@ bool is_calm(lock_queue::counted const& known, time_point now) noexcept {
   return known.busy_at == time_point{} || now - known.busy_at >= calm;
 }
 
+/// Permits: one of them, where the caller knows how many there are. While the slot of a cluster moves, a
+/// script couldn't put a set in place of the text.
+bool may_be_fast(lock_queue const& queue, acquire_request const& request,
+                 client_constants const& client) noexcept {
+  return queue.lock_recipe().sharing != sharing::counted ||
+         (request.amount == 1 && request.size > 0 && !client.deployment.slots);
+}
+
 /// A proxy may end the connection at a command that it doesn't know. Once may be chance.
 constexpr int most_cut_off = 2;
 
@@ -31,10 +39,10 @@ bool about_commands(std::string_view refusal) noexcept {
 
 }  // namespace
 
-bool fast_path::fits(lock_queue const& queue, time_point now) const noexcept {
+bool fast_path::fits(lock_queue const& queue, acquire_request const& request, time_point now) const noexcept {
   auto const* const known = queue.counter();
-  return known != nullptr && is_for(queue) && !refused_ && known->by_script > trouble_at_ &&
-         now - known->by_script < longest_count && is_calm(*known, now);
+  return may_be_fast(queue, request, client_) && known != nullptr && is_for(queue) && !refused_ &&
+         known->by_script > trouble_at_ && now - known->by_script < longest_count && is_calm(*known, now);
 }
 
 bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_point now) noexcept {
@@ -50,7 +58,9 @@ bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_p
   }
   works_ = true;
   if (auto const* const grant = std::get_if<granted>(found)) {
-    if (known->by_script > trouble_at_ && grant->token > known->token) return true;
+    auto const taken = queue.lock_recipe().sharing != sharing::shared;  // readers have the last one
+    auto const oldest = known->token + (taken ? 1 : 0);
+    if (known->by_script > trouble_at_ && grant->token >= oldest) return true;
     known->by_script = {};
     return false;
   }
@@ -86,7 +96,9 @@ bool fast_path::note_release(lock_queue& queue, lease_state const& lease, time_p
       // The next request asks by script again.
     }
   }
-  return ways_.releases_by_script;
+  // What a script gave to one of several that may have it is in a set, which the short release leaves alone.
+  auto const in_set = queue.lock_recipe().sharing != sharing::exclusive && queue.taken_fast == 0;
+  return !in_set && ways_.releases_by_script;
 }
 
 void fast_path::give_up(std::string_view reason) noexcept {
@@ -95,7 +107,7 @@ void fast_path::give_up(std::string_view reason) noexcept {
   log_(log_level::warning, [&] {
     return client_.url + ": " + std::string{reason} +
            "; so each free lock is taken by a script, which costs the server more; Holdfast needs +multi "
-           "+exec +set +incr +exists";
+           "+exec +set +incr +get +exists";
   });
 }
 

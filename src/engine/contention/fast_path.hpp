@@ -23,7 +23,8 @@ class fast_path {
       : client_{client}, log_{log}, ways_{ways} {}
 
   /// Whether a contender's first request goes without a script.
-  [[nodiscard]] bool fits(lock_queue const& queue, time_point now) const noexcept;
+  [[nodiscard]] bool fits(lock_queue const& queue, acquire_request const& request,
+                          time_point now) const noexcept;
   /// Whether the answer to such a request decides. Otherwise the contender asks again, with the script.
   [[nodiscard]] bool decides(lock_queue& queue, answer<verdict> const& result, time_point now) noexcept;
 

@@ -95,8 +95,9 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   if (contender.current == contender::state::asking) late_responses_.expect(contender.number);
   if (!exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
-  if (exclusive) fast_path_.note_granted(queue, grant, sent_at);
+  fast_path_.note_granted(queue, grant, sent_at);
   queue.uncontended = !contender.contended && contender.asked_at == time_point{};
+  queue.taken_fast = contender.fast ? 1 : 0;
   contenders_.end(queue, now);
   queue.held_here_since = now;
   queue.handoffs = 0;

@@ -33,37 +33,42 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
                    .tokens = next.tokens}();
 }
 
-/// The lock for an owner, if it is free, and whether there is the queue, if one is named. An INCR is wasted
-/// on a lock that is busy: tokens only have to grow.
-transaction take_if_free(std::string_view name, acquire_request const& request, std::string_view queue) {
+/// An INCR is wasted on a lock that is busy: tokens only have to grow.
+transaction fast_acquire(std::string_view name, acquire_request const& request) {
+  return take_if_free(name, request.owner, request.ttl, "INCR", {});
+}
+
+}  // namespace
+
+transaction take_if_free(std::string_view name, std::string_view owner, milliseconds ttl,
+                         std::string_view on_counter, std::initializer_list<std::string_view> beside) {
   auto const counter = names::token_counter(name);
-  transaction result{.bytes = {}, .commands = static_cast<std::uint8_t>(queue.empty() ? 4 : 5)};
+  auto const asks = beside.size() != 0;
+  transaction result{.bytes = {}, .commands = static_cast<std::uint8_t>(asks ? 5 : 4)};
   auto& bytes = result.bytes;
-  bytes.reserve(160 + name.size() + request.owner.size() + counter.size() + queue.size());
+  bytes.reserve(160 + name.size() + owner.size() + (1 + beside.size()) * (counter.size() + 16));
   resp::append_command(bytes, {"MULTI"});
   resp::append_array_header(bytes, 6);
   resp::append_bulk(bytes, "SET");
   resp::append_bulk(bytes, name);
   result.first_key_end = bytes.size() - 2;  // before the CR LF
   result.first_key_size = name.size();
-  resp::append_bulk(bytes, request.owner);
+  resp::append_bulk(bytes, owner);
   resp::append_bulk(bytes, "NX");
   resp::append_bulk(bytes, "PX");
-  resp::append_integer_bulk(bytes, request.ttl.count());
-  resp::append_command(bytes, {"INCR", counter});
-  if (!queue.empty()) resp::append_command(bytes, {"EXISTS", queue});
+  resp::append_integer_bulk(bytes, ttl.count());
+  resp::append_command(bytes, {on_counter, counter});
+  if (asks) {
+    resp::append_array_header(bytes, 1 + beside.size());
+    resp::append_bulk(bytes, "EXISTS");
+    for (auto const key : beside) resp::append_bulk(bytes, key);
+  }
   resp::append_command(bytes, {"EXEC"});
   return result;
 }
 
-transaction fast_acquire(std::string_view name, acquire_request const& request) {
-  return take_if_free(name, request, {});
-}
-
-}  // namespace
-
 transaction fast_acquire_in_order(std::string_view name, acquire_request const& request) {
-  return take_if_free(name, request, names::queue(name));
+  return take_if_free(name, request.owner, request.ttl, "INCR", {names::queue(name)});
 }
 
 call fast_release(owned lease) {

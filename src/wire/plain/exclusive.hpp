@@ -1,6 +1,7 @@
 /// The exclusive lock on the plain wire.
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -35,7 +36,11 @@ call give_back(engine::owned lease, engine::release_policy policy) {
                 .publish = word_of(policy.publish)}();
 }
 
-/// Takes a free lock of a kind whose order is strict: it says whether there is a queue, too.
+/// The lock for an owner, if it is free; what the command `on_counter` makes of the token counter; and how
+/// many of these other keys there are, if any are named.
+transaction take_if_free(std::string_view name, std::string_view owner, engine::milliseconds ttl,
+                         std::string_view on_counter, std::initializer_list<std::string_view> beside);
+/// For the kinds whose order is strict: it says whether there is a queue, too.
 transaction fast_acquire_in_order(std::string_view name, engine::acquire_request const& request);
 call fast_release(engine::owned lease);
 call release(engine::owned lease, engine::release_policy policy);

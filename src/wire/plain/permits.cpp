@@ -1,6 +1,7 @@
 #include "wire/plain/permits.hpp"
 
 #include "scripts/permits.hpp"
+#include "wire/plain/exclusive.hpp"
 
 namespace holdfast::recipes::plain {
 namespace {
@@ -26,6 +27,21 @@ call acquire(std::string_view name, acquire_request const& request) {
                       .waited_us = request.waited.count(),
                       .grant_ms = grant_ttl.count(),
                       .publish = word_of(request.policy.publish)}();
+}
+
+/// Who comes when nobody has any, for a number of permits that nobody has said on purpose, is the text of the
+/// key until others come.
+transaction fast_acquire(std::string_view name, acquire_request const& request) {
+  permit_keys const k{name};
+  auto const text = std::string{names::held_by_one_permit}
+                        .append(std::to_string(request.size))
+                        .append(" ")
+                        .append(request.owner);
+  return take_if_free(name, text, request.ttl, "INCR", {k.queue, k.size});
+}
+call fast_release(owned lease) {
+  permit_keys const k{lease.name};
+  return lua::fast_release{.lock = {k.lock}, .queue = {k.queue}, .owner = lease.owner}();
 }
 
 template <class Script>
@@ -58,7 +74,9 @@ constinit engine::recipe const permits{.kind = history::kind::permits,
                                        .order = order::strict,
                                        .sharing = sharing::counted,
                                        .acquire = permit_calls::acquire,
+                                       .fast_acquire = permit_calls::fast_acquire,
                                        .release = permit_calls::leave<permit_calls::lua::release>,
+                                       .fast_release = permit_calls::fast_release,
                                        .abandon = permit_calls::leave<permit_calls::lua::abandon>,
                                        .renew = permit_calls::renew};
 

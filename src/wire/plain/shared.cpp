@@ -54,6 +54,15 @@ call ask(std::string_view name, acquire_request const& request, id_maker id_of, 
 call acquire(std::string_view name, acquire_request const& request) {
   return ask(name, request, reader_id, false);
 }
+/// A reader that comes to a free lock has it for itself, until others come: its id is the text of the key.
+transaction fast_acquire(std::string_view name, acquire_request const& request) {
+  return take_if_free(name, reader_id(request.owner), request.ttl, "GET", {names::queue(name)});
+}
+call fast_release(owned lease) {
+  auto const queue = names::queue(lease.name);
+  auto const id = reader_id(lease.owner);
+  return lua::fast_release{.lock = {lease.name}, .queue = {queue}, .owner = id}();
+}
 call overtake(std::string_view name, acquire_request const& request) {
   return ask(name, request, reader_id, true);
 }
@@ -162,7 +171,9 @@ constinit engine::recipe const reader{.kind = history::kind::read,
                                       .blocked_by = blocked_by::writer,
                                       .join_time = shared_calls::join_time,
                                       .acquire = shared_calls::acquire,
+                                      .fast_acquire = shared_calls::fast_acquire,
                                       .release = shared_calls::leave<shared_calls::lua::release>,
+                                      .fast_release = shared_calls::fast_release,
                                       .abandon = shared_calls::leave<shared_calls::lua::abandon>,
                                       .renew = shared_calls::renew<shared_calls::reader_id>,
                                       .id_of = shared_calls::reader_id};

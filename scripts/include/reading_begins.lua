@@ -1,4 +1,4 @@
--- @needs writing, reading, as_readers, give_turns, others_wait, enter
+-- @needs micros, writing, reading, as_readers, give_turns, others_wait, enter
 -- The same as writing_begins, for names that it reads. As any reader, it doesn't go past a writer that waits.
 function reading.look(name)
   local spoilt = writing.look(name)
@@ -7,7 +7,8 @@ function reading.look(name)
   return string.sub(ends.err, 1, 9) == 'WRONGTYPE' and 'WRONGTYPE beside ' .. name.lock or ends.err
 end
 function reading.is_in(name)
-  return name.holder == 'holdfast_readers' and redis.call('ZSCORE', name.readers, name.owner)
+  local until_ms = name.holder == 'holdfast_readers' and redis.call('ZSCORE', name.readers, name.owner)
+  return until_ms and tonumber(until_ms) > micros() / 1000
 end
 function reading.see(name, how)
   name.holder = as_readers(name.lock, name.readers, name.holder)

@@ -69,7 +69,12 @@ end
 -- @include join_queue
 -- @include busy_reply
 -- @include readers_in_order
-local is_in = shared and redis.call('ZSCORE', readers, owner)
+-- Whether the caller is in, and its time isn't over.
+local function is_reading()
+  local until_ms = shared and redis.call('ZSCORE', readers, owner)
+  return until_ms and tonumber(until_ms) > micros() / 1000
+end
+local is_in = is_reading()
 local rival, ends
 if shared and not is_in and is_upgrade(owner) then rival = upgrade_lease_in(readers) end
 if not is_in and ((holder and not shared) or rival or (waiting and overtakes == '')) then
@@ -78,7 +83,7 @@ if not is_in and ((holder and not shared) or rival or (waiting and overtakes == 
   last = redis.call('GET', counter)
   holder = redis.call('GET', lock)
   shared = holder == 'holdfast_readers'
-  is_in = shared and redis.call('ZSCORE', readers, owner)
+  is_in = is_reading()
   if shared and not is_in and is_upgrade(owner) then rival, ends = upgrade_lease_in(readers) end
   if holder and not is_in and (not shared or rival or others_wait(queue)) then
     local place = mode == 'join' and redis.call('ZRANK', queue, owner)

@@ -47,12 +47,16 @@ std::string name_of_the_time(char const* kind, std::chrono::nanoseconds period) 
 
 }  // namespace
 
-deeds::deeds(client& redis, board& shared, dice choices, std::stop_token stop)
-    : redis_{redis}, board_{shared}, dice_{choices}, stop_{std::move(stop)} {
+deeds::deeds(client& redis, board& shared, lock_options options, dice choices, std::stop_token stop)
+    : redis_{redis}, board_{shared}, dice_{choices}, stop_{std::move(stop)}, options_{options} {}
+
+lock_options deeds::some_options(dice& by) {
   constexpr std::array ttls{400ms, 700ms, 1'000ms};
-  options_.ttl = dice_.of(ttls);
-  if (dice_.one_in(4)) options_.on_destroy = release::async;
-  if (dice_.one_in(6)) options_.handoff_limit = 0;
+  lock_options result;
+  result.ttl = by.of(ttls);
+  if (by.one_in(4)) result.on_destroy = release::async;
+  if (by.one_in(6)) result.handoff_limit = 0;
+  return result;
 }
 
 void deeds::do_one(bool quorum) {

@@ -24,8 +24,10 @@ inline constexpr std::array<std::string_view, 9> fenced_names{
 
 class deeds {
  public:
-  /// One for each thread. `stop`: it ends its waits early.
-  deeds(client& redis, board& shared, dice choices, std::stop_token stop);
+  /// One for each thread. The options are those of the process: locks go from one of its callers to the next
+  /// only with the same ones. `stop`: it ends its waits early.
+  deeds(client& redis, board& shared, lock_options options, dice choices, std::stop_token stop);
+  [[nodiscard]] static lock_options some_options(dice& by);
 
   /// One of a random kind. Throws what isn't an error of a server or a network.
   void do_one(bool quorum);

@@ -5,8 +5,11 @@
 #include "support/independent_servers.hpp"
 #include "support/sentinel_servers.hpp"
 
+#include <chrono>
+#include <exception>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace holdfast::storm {
@@ -76,9 +79,21 @@ class sentinels final : public deployment {
     auto const sentinel = [this](std::size_t i) -> redis_server& { return servers_.sentinel(i); };
     run_all(data, servers_.size());
     run_all(sentinel, servers_.sentinel_count());
+    // A failover that was interrupted is tried again by the sentinels, after their failover-timeout.
+    for (auto const end = std::chrono::steady_clock::now() + 90s;
+         !has_master() && std::chrono::steady_clock::now() < end;)
+      std::this_thread::sleep_for(50ms);
   }
 
  private:
+  bool has_master() {
+    try {
+      return servers_.master().role() == "master";
+    } catch (std::exception const&) {
+      return false;
+    }
+  }
+
   test::sentinel_servers servers_;
 };
 

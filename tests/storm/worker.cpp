@@ -52,9 +52,10 @@ class worker {
         board_{task.board},
         dice_{task.seed},
         redis_{std::make_unique<client>(task.url, options_of(task.history))} {
+    auto const options = deeds::some_options(dice_);
     for (auto i = 0; i < task.threads; ++i)
       threads_.push_back(
-          std::make_unique<one_thread>(*redis_, board_, dice{dice_.seed()}, stop_.get_token()));
+          std::make_unique<one_thread>(*redis_, board_, options, dice{dice_.seed()}, stop_.get_token()));
   }
 
   /// Returns when SIGTERM has come and all threads have ended.
@@ -77,8 +78,8 @@ class worker {
 
  private:
   struct one_thread {
-    one_thread(client& redis, board& shared, dice choices, std::stop_token stop)
-        : does{redis, shared, dice{choices}, std::move(stop)}, pauses{choices.seed()} {}
+    one_thread(client& redis, board& shared, lock_options options, dice choices, std::stop_token stop)
+        : does{redis, shared, options, dice{choices}, std::move(stop)}, pauses{choices.seed()} {}
     template <class Work>
     void begin(Work work) {
       thread = std::thread{[this, work] { work(*this); }};

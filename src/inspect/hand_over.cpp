@@ -6,6 +6,7 @@
 #include "engine/access.hpp"
 #include "engine/record.hpp"
 #include "inspect/petitions.hpp"
+#include "inspect/states.hpp"
 #include "inspect/view.hpp"
 #include "sync/leader_watch.hpp"
 #include "sync/options_check.hpp"

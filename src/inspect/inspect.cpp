@@ -5,6 +5,7 @@
 
 #include "engine/access.hpp"
 #include "inspect/last_run.hpp"
+#include "inspect/states.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
 #include "scripts/condition.hpp"

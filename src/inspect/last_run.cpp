@@ -5,15 +5,18 @@
 #include <cstdint>
 #include <string>
 
+#include "inspect/bounded.hpp"
+
 namespace holdfast::inspection {
 namespace {
 
-/// A whole number that isn't negative; nullopt for anything else, such as the empty text.
+/// A whole number that isn't negative, and means something; nullopt for anything else, such as the empty
+/// text.
 std::optional<std::int64_t> count_in(std::string const& text) {
   std::int64_t number = 0;
   auto const* const end = text.data() + text.size();
   auto const [rest, problem] = std::from_chars(text.data(), end, number);
-  if (problem != std::errc{} || rest != end || number < 0) return std::nullopt;
+  if (problem != std::errc{} || rest != end || number < 0 || number > most_of_a_number) return std::nullopt;
   return number;
 }
 
@@ -33,7 +36,7 @@ std::optional<run_info> read_run(resp::reply const& fields) {
     if (!number) continue;
     if (field == "token") run.token = *number;
     if (field == "began") run.began = run_info::time_point{std::chrono::microseconds{*number}};
-    if (field == "took_ms") run.took = std::chrono::milliseconds{*number};
+    if (field == "took_ms") run.took = bounded_ms(*number);
     if (field == "exit") run.exit_code = static_cast<int>(*number);
     if (field == "until" && *number > 0)
       run.counts_until = run_info::time_point{std::chrono::microseconds{*number}};

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <utility>
+
+#include "inspect/bounded.hpp"
 #include "wire/redisson/permit_id.hpp"
 
 namespace holdfast::inspection {
@@ -31,7 +32,7 @@ class facts_of {
   }
   [[nodiscard]] std::int64_t number(std::string_view word) const {
     auto const* const found = find(word);
-    return found == nullptr ? 0 : found->integer;
+    return found == nullptr ? 0 : bounded(found->integer);
   }
   [[nodiscard]] std::string_view text(std::string_view word) const {
     auto const* const found = find(word);
@@ -51,7 +52,7 @@ std::optional<std::int64_t> to_number(std::string_view text) {
   std::int64_t value = 0;
   auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
+  return bounded(value);
 }
 
 std::optional<double> to_score(std::string_view text) {
@@ -74,7 +75,7 @@ std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'
 /// Nullopt: -1, Redis's reply for a key without a ttl.
 std::optional<milliseconds> to_ttl(std::int64_t pttl) {
   if (pttl == -1) return std::nullopt;
-  return milliseconds{std::max<std::int64_t>(pttl, 0)};
+  return std::max(bounded_ms(pttl), 0ms);
 }
 
 /// Empty: the list is not in Redisson's format.
@@ -109,8 +110,8 @@ void read_queue(lock_state& state, facts_of const& facts, microseconds now) {
   for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
     waiter_info waiter{.process = {.owner = list[i].text}};
     if (auto const score = to_score(list[i + 1].text)) {
-      auto const remaining = std::llround(*score) - duration_cast<milliseconds>(now).count();
-      waiter.credit_left = milliseconds{std::max(remaining, 0LL)};
+      waiter.credit_left =
+          std::max(milliseconds{bounded(*score, most_ms)} - duration_cast<milliseconds>(now), 0ms);
     }
     state.queue.push_back(std::move(waiter));
   }
@@ -151,7 +152,7 @@ void read_permits(lock_state& state, facts_of const& facts, std::int64_t number,
     hold_info hold{.process = {.owner = known ? recipes::redisson::shown(id) : id},
                    .side = hold_side::permit};
     if (auto const score = to_score(list[i + 1].text); score && *score < never)
-      hold.ttl_left = milliseconds{std::llround(*score)} - duration_cast<milliseconds>(now);
+      hold.ttl_left = milliseconds{bounded(*score, most_ms)} - duration_cast<milliseconds>(now);
     state.holders.push_back(std::move(hold));
   }
   if (strange != 0)

@@ -1,5 +1,7 @@
 #include "inspect/search.hpp"
 
+#include "inspect/states.hpp"
+
 #include <algorithm>
 #include <utility>
 

@@ -1,4 +1,4 @@
-/// Looking at locks: the requests, and how to read their replies.
+/// Looking at locks: the requests. How to read their replies: inspect/states.hpp.
 #pragma once
 
 #include <holdfast/inspect.hpp>
@@ -40,9 +40,6 @@ enum class look_for : std::uint8_t {
 /// `queue_entries`: how many entries of the queue to fetch. `publish`: how waiters are woken, and counted.
 [[nodiscard]] call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries = 0,
                            look_for scope = look_for::holder);
-
-/// Reads the reply to look_at(). Processes have only their owner ids.
-[[nodiscard]] lock_on_wires read_states(std::string_view name, resp::reply const& reply);
 
 /// The records of clients, each read once.
 class directory {

@@ -1,5 +1,6 @@
 // The scripts of `inspect` on objects of Redisson.
 #include "contract/contract.hpp"
+#include "inspect/states.hpp"
 #include "inspect/view.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/inspect.hpp"

@@ -1,5 +1,6 @@
 #include "scripts/inspect.hpp"
 #include "contract/contract.hpp"
+#include "inspect/states.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
 

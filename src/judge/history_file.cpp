@@ -14,8 +14,11 @@ using history::event;
 using history::kind;
 
 constexpr std::int64_t ns_per_ms = 1'000'000;
-/// Of a time, or any other number: sums of some are within the type.
-constexpr std::int64_t most = std::int64_t{1} << 61;
+/// Of a time, or any other number; of a wall clock; of a count. Sums and differences of some are within the
+/// type.
+constexpr std::int64_t most = std::int64_t{1} << 60;
+constexpr std::int64_t latest = std::int64_t{1} << 62;
+constexpr std::int64_t highest_count = std::int64_t{1} << 53;  // of a latch
 
 /// Of one line: 64 names of 64 KiB, with each byte written as six.
 constexpr std::size_t longest_line = 32U << 20U;
@@ -110,7 +113,7 @@ std::optional<record> history_file::next() {
   auto const what = history::value_of<event>(text("e"), history::event_words);
   if (!what) refuse("there is no event \"" + text("e") + "\"");
   result.what = *what;
-  result.t = number("t");
+  result.t = time("t");
   if (result.what == event::client)
     read_header(result);
   else
@@ -119,22 +122,32 @@ std::optional<record> history_file::next() {
   return result;
 }
 
-std::int64_t history_file::number(std::string_view key) const {
+std::int64_t history_file::number(std::string_view key, std::int64_t least, std::int64_t greatest) const {
   auto const* const found = fields_.find(key, object::type::number);
   if (found == nullptr) refuse("it has no number \"" + std::string{key} + '"');
-  if (found->number > most || found->number < -most) refuse("\"" + std::string{key} + "\" is out of range");
+  if (found->number > greatest || found->number < least)
+    refuse("\"" + std::string{key} + "\" is out of range");
   return found->number;
 }
+
+std::int64_t history_file::number(std::string_view key) const { return number(key, -most, most); }
 
 std::int64_t history_file::number_or_0(std::string_view key) const {
   return fields_.find(key, object::type::number) == nullptr ? 0 : number(key);
 }
 
+/// In nanoseconds.
+std::int64_t history_file::time(std::string_view key) const { return number(key, 0, most); }
+
+/// A number of permits, or a count; 0: it isn't said.
+std::int64_t history_file::count_or_0(std::string_view key) const {
+  if (fields_.find(key, object::type::number) == nullptr) return 0;
+  return number(key, -highest_count, highest_count);
+}
+
 /// As nanoseconds.
 std::int64_t history_file::milliseconds(std::string_view key) const {
-  auto const value = number(key);
-  if (value < 0 || value > most / ns_per_ms) refuse("\"" + std::string{key} + "\" is out of range");
-  return value * ns_per_ms;
+  return number(key, 0, most / ns_per_ms) * ns_per_ms;
 }
 
 std::string const& history_file::text(std::string_view key) const {
@@ -152,7 +165,7 @@ void history_file::read_header(record& to) {
   facts.pid = number("pid");
   facts.recheck = milliseconds("recheck");
   facts.reply_timeout = milliseconds("reply_timeout");
-  facts.wall = number("wall");
+  facts.wall = number("wall", 0, latest);
   facts.t = facts.last = to.t;
   auto& machines = known_.machines;
   while (facts.machine != machines.size() && machines[facts.machine] != facts.boot) ++facts.machine;
@@ -213,7 +226,8 @@ part history_file::part_of(kind of, std::string const& name, std::string_view as
   auto const slash = std::min(as.find('/'), as.size());
   auto const is_number = [](std::string_view text, auto& number) {
     auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return problem == std::errc{} && end == text.data() + text.size();
+    return problem == std::errc{} && end == text.data() + text.size() && number >= 0 &&
+           number <= highest_count;
   };
   if (slash == as.size() || !is_number(as.substr(0, slash), result.amount) ||
       !is_number(as.substr(slash + 1), result.of_all))
@@ -227,12 +241,12 @@ void history_file::read_rest(record& to) {
       read_lock(to);
       to.wait = number("w");
       to.ttl = milliseconds("ttl");
-      to.n = number_or_0("n");
-      to.of_all = number_or_0("of");
+      to.n = count_or_0("n");
+      to.of_all = count_or_0("of");
       return;
     case event::granted:
       to.lease = number("l");
-      to.until = number("until");
+      to.until = time("until");
       to.ttl = milliseconds("ttl");
       [[fallthrough]];
     case event::taken:
@@ -241,7 +255,7 @@ void history_file::read_rest(record& to) {
       to.number = number("number");
       to.instead = number_or_0("instead");
       to.token = number("token");
-      to.n = number_or_0("n");
+      to.n = count_or_0("n");
       return;
     case event::queued:
     case event::left:
@@ -250,7 +264,7 @@ void history_file::read_rest(record& to) {
     case event::renewed:
     case event::resumed:
     case event::kept:
-      to.until = number("until");
+      to.until = time("until");
       [[fallthrough]];
     case event::paused:
     case event::released:
@@ -269,7 +283,7 @@ void history_file::read_rest(record& to) {
     case event::counted:
     case event::opened:
       read_lock(to);
-      to.n = number("n");
+      to.n = number("n", -highest_count, highest_count);
       return;
     case event::alive:
       to.fine = number("up") != 0;

@@ -22,8 +22,11 @@ class history_file {
 
  private:
   [[noreturn]] void refuse(std::string const& why) const;
+  [[nodiscard]] std::int64_t number(std::string_view key, std::int64_t least, std::int64_t greatest) const;
   [[nodiscard]] std::int64_t number(std::string_view key) const;
   [[nodiscard]] std::int64_t number_or_0(std::string_view key) const;
+  [[nodiscard]] std::int64_t time(std::string_view key) const;
+  [[nodiscard]] std::int64_t count_or_0(std::string_view key) const;
   [[nodiscard]] std::int64_t milliseconds(std::string_view key) const;
   [[nodiscard]] std::string const& text(std::string_view key) const;
   /// False: there is none.

@@ -356,7 +356,16 @@ TEST_F(judge, refuses_what_is_no_history_and_names_the_line) {
       {[](auto& h) { h.add(R"({"e":"left","t":5,"c":"b","w":99999999999999999999})"); },
        line(4) + "the line is no part"},
       {[](auto& h) { h.add(R"({"e":"left","t":9000000000000000000,"c":"b","w":1})"); },
-       line(4) + "\"t\" is out of range"}};
+       line(4) + "\"t\" is out of range"},
+      {[](auto& h) { h.of_lease("renewed", 5, "b", 1, R"(,"until":-1)"); },
+       line(4) + "\"until\" is out of range"},
+      {[](auto& h) { h.asked(5, "b", 7, "permits", "x", R"(,"n":2305843009213693952)"); },
+       line(4) + "\"n\" is out of range"},
+      {[](auto& h) {
+         h.add(R"({"e":"asked","t":5000000,"c":"b","w":7,"ttl":1,"kind":"mixed","names":["x"],)"
+               R"("as":["1/9223372036854775807"]})");
+       },
+       line(4) + "\"as\" has to be"}};
   for (auto const& [spoil, expected] : rows) {
     history_.text() = good;
     spoil(history_);

@@ -36,7 +36,9 @@ constexpr std::array<scheme_of_many, 6> schemes{{
 }};
 
 scheme_of_many const* find_scheme(std::string_view url) {
-  std::string name{url.substr(0, url.find("://"))};
+  auto const end = url.find("://");
+  if (end == std::string_view::npos) return nullptr;
+  std::string name{url.substr(0, end)};
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   auto const* const found = std::ranges::find(schemes, name, &scheme_of_many::name);
   return found == schemes.end() ? nullptr : found;

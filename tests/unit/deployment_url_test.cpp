@@ -88,6 +88,10 @@ TEST(deployment_url, says_what_is_wrong) {
   EXPECT_THAT(deployment_error("redis+cluster://h1:99999,h2"), HasSubstr("port"));
 }
 
+TEST(deployment_url, of_a_scheme_alone_is_a_host) {
+  EXPECT_EQ(parse_deployment_url("redis+sentinel").server.host, "redis+sentinel");
+}
+
 TEST(deployment_url, never_shows_a_password_in_an_error) {
   for (auto const* const url : {"redis+cluster://:secret@h1,h2/7", "redis+quorum://u:secret@h1,h1",
                                 "redis+sentinel://h1/m?sentinel_password=secret&x=y",

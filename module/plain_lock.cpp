@@ -137,8 +137,13 @@ owned_string plain_lock::readers_name() {
   return {call_.context(), text};
 }
 
+bool plain_lock::is_one_of_its_keys(owned_string const& name) const {
+  return name.text() == lock_.name() || name.text() == text_of(call_.counter());
+}
+
 wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto const name = readers_name();
+  if (is_one_of_its_keys(name)) return wake_outcome::spoilt;
   stored_key readers{call_.context(), name.get()};
   if (!queue().is_absent_or(abi::zset_key) || !readers.is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
   if (is_read_alone() && !make_reader_one_of(readers)) return wake_outcome::spoilt;
@@ -189,7 +194,7 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   for (auto const& each : passed_over) queue().add(each.member.get(), each.score);
   if (!passed_over.empty()) queue().expire_at(call_.after(minute));
   if (auto const last = readers.last(); outcome == wake_outcome::granted && last) {
-    expiry const end{static_cast<unix_ms>(last->score)};
+    expiry const end{time_in(last->score)};
     lock_.expire_at(end);
     readers.expire_at(end);
   } else if (tokens && !shared) {
@@ -200,6 +205,7 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
 
 bool plain_lock::back_to_upgrade(abi::string* const owner, grant_policy const& policy) {
   auto const name = readers_name();
+  if (is_one_of_its_keys(name)) return false;
   {
     stored_key readers{call_.context(), name.get()};
     owned_string const writer{call_.context(), std::string{text_of(owner)}.append(upgrading_suffix)};
@@ -207,7 +213,7 @@ bool plain_lock::back_to_upgrade(abi::string* const owner, grant_policy const& p
     readers.remove_member(writer.get());
     auto const last = readers.last();
     if (!last || last->score - static_cast<double>(call_.now_us()) / 1000 < 1) return false;
-    expiry const end{static_cast<unix_ms>(last->score)};
+    expiry const end{time_in(last->score)};
     if (!lock_.set(word_of_readers(), end)) return false;
     readers.expire_at(end);
   }
@@ -219,7 +225,9 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
   if (!queue().is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
   while (auto const waiter = queue().first()) {
     if (is_reader(waiter->member.text())) {
-      if (auto const outcome = let_readers_in(policy); outcome != wake_outcome::nobody) return outcome;
+      auto const outcome = let_readers_in(policy);
+      // Who waits for an upgrade lease beside readers stays at the head.
+      if (outcome != wake_outcome::nobody || is_shared()) return outcome;
       continue;
     }
     queue().remove_member(waiter->member.get());
@@ -252,9 +260,10 @@ request::busy plain_lock::state(std::int64_t const last_token, long long const a
                                 std::int64_t const ticket) {
   auto const held_us = call_.now_us() - last_token;
   if (is_shared()) {
-    auto const name = readers_name();
-    stored_key const readers{call_.context(), name.get()};
-    if (auto last = readers.is(abi::zset_key) ? readers.last() : std::nullopt) reader_.emplace(std::move(*last));
+    if (auto const name = readers_name(); !is_one_of_its_keys(name)) {
+      stored_key const readers{call_.context(), name.get()};
+      if (auto last = readers.is(abi::zset_key) ? readers.last() : std::nullopt) reader_.emplace(std::move(*last));
+    }
   }
   return {.ttl_ms = lock_.ttl_ms(),
           .ahead = ahead,

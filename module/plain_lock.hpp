@@ -83,6 +83,8 @@ class plain_lock {
   /// as_readers, in let_readers_in.lua. False: this server can't.
   [[nodiscard]] bool make_reader_one_of(stored_key& readers);
   [[nodiscard]] owned_string readers_name();
+  /// A caller may name the queue so that the readers' key is one that is open already.
+  [[nodiscard]] bool is_one_of_its_keys(owned_string const& name) const;
   [[nodiscard]] std::string grant_message(std::string_view owner, token_block const& tokens) const;
 
   request& call_;

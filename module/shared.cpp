@@ -16,7 +16,7 @@ bool is_over(queue_entry const& reader, request& call) {
 
 /// The lock of readers ends with the last of them.
 void settle(stored_key& lock, stored_key& readers, queue_entry const& last) {
-  expiry const end{static_cast<unix_ms>(last.score)};
+  expiry const end{time_in(last.score)};
   lock.expire_at(end);
   readers.expire_at(end);
 }

@@ -1,5 +1,7 @@
 #include "stored_key.hpp"
 
+#include "tokens.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -77,6 +79,11 @@ void free_shared_words() {
 }
 
 abi::string* word_of_readers() { return readers_word; }
+
+unix_ms time_in(double const score) {
+  constexpr auto most = static_cast<double>(largest_number);
+  return static_cast<unix_ms>(std::clamp(score, 0.0, most));
+}
 
 bool exists(abi::context* const context, abi::string* const name) {
   if (redis.key_exists != nullptr) return redis.key_exists(context, name) != 0;

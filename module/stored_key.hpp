@@ -57,6 +57,9 @@ class expiry {
   owned_string text_;
 };
 
+/// The time that a score says, which may be any number: one that a key can end at.
+[[nodiscard]] unix_ms time_in(double score);
+
 /// Cheaper than to open it.
 [[nodiscard]] bool exists(abi::context*, abi::string* name);
 

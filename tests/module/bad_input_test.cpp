@@ -133,6 +133,35 @@ TEST_F(bad_input, from_counters_and_tickets_at_the_ends_of_numbers_overflows_not
   EXPECT_THAT(command({"PING"}), testing::Field("text", &raw_reply::text, "PONG"));
 }
 
+/// A queue for which an upgrade lease waits, or a reader, of whom nobody hears.
+words queued(std::string const& queue, std::string const& suffix) {
+  return {"ZADD", queue, "1", waiter + suffix};
+}
+
+TEST_F(bad_input, of_an_owner_that_is_the_word_for_readers_is_answered) {
+  command({"SET", "a", "holdfast_readers", "PX", "30000"});
+  command({"ZADD", "{a}:holdfast_readers", "4102444800000", std::string{rival} + ":r"});
+  command(queued("{a}:holdfast_queue", ":u"));
+  EXPECT_THAT(command(release("holdfast_readers", "0")), is(1));
+}
+
+TEST_F(bad_input, that_makes_the_readers_key_that_of_the_lock_changes_no_key_twice) {
+  for (auto const& keys : {words{"qreaders", "t", "qqueue"}, words{"t", "qreaders", "qqueue"}}) {
+    command(queued("qqueue", ":r"));
+    EXPECT_THAT(command({"HOLDFAST.EXCLUSIVE.ABANDON", "3", keys[0], keys[1], keys[2], caller, "0", "2000",
+                         "PUBLISH"}),
+                is(0));
+    EXPECT_THAT(raw_.keys(), testing::ElementsAre("qqueue"));
+  }
+}
+
+TEST_F(bad_input, of_readers_until_the_end_of_time_gives_their_lock_a_time) {
+  command({"SET", "a", "holdfast_readers", "PX", "30000"});
+  command({"ZADD", "{a}:holdfast_readers", "1e300", std::string{rival} + ":r"});
+  EXPECT_THAT(command({"HOLDFAST.TAKE_SHARED", "a", std::string{caller} + ":r", "30000"}), is_list_of(2));
+  EXPECT_GT(command({"PTTL", "a"}).integer, 0);
+}
+
 /// Words that mean something in some place, or nothing anywhere, or are hostile.
 std::string any_word(std::mt19937& random) {
   static std::array const known{"a",

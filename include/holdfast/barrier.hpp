@@ -89,6 +89,7 @@ class barrier {
   barrier& operator=(barrier const&) = delete;
   ~barrier();
 
+  /// The name and the number, as they were given.
   [[nodiscard]] std::string const& name() const noexcept;
   [[nodiscard]] std::int64_t parties() const noexcept;
 

@@ -20,14 +20,14 @@ struct process_info {
   std::string label{};    ///< client_options::label
 
   /// "web-3 pid 812 'nightly import'"; "unknown (<owner>)" without a record. The text is one line. Control
-  /// characters, and characters that change the direction of writing, are shown as \xNN; the fields above
+  /// characters, and characters that change the direction of writing, are shown as `\xNN`; the fields above
   /// have them as they were written.
   [[nodiscard]] std::string to_string() const;
 };
 
 /// Why an acquisition didn't get the lock.
 struct busy_info {
-  process_info holder{};
+  process_info holder{};  ///< who held it
   /// How long the lock has been held. nullopt: unknown, because the holder is not a Holdfast client. A lock
   /// that is handed on inside a process counts from when that process got it.
   std::optional<std::chrono::microseconds> held_for{};

@@ -82,6 +82,7 @@ class condition {
   condition& operator=(condition const&) = delete;
   ~condition();
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
   /// Waits until it is notified; or for no reason, as said above.
@@ -154,6 +155,7 @@ class condition {
   using wait_handler =
       move_only_function<void(lease held, std::cv_status status, std::exception_ptr failure)>;
 
+  /// wait() and wait_for() without waiting, as said above.
   void async_wait(lease&& held, wait_handler done, std::stop_token stop = {}) {
     async_wait_within(held, std::nullopt, std::move(done), std::move(stop));
   }

@@ -178,6 +178,7 @@ class election {
   /// exclusive_lock::last_busy().
   [[nodiscard]] std::optional<busy_info> last_busy();
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
  private:

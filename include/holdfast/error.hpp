@@ -48,10 +48,12 @@ enum class errc {
 /// `what()` names the lock, the server and what to do.
 class error : public std::system_error {
  public:
+  /// For Holdfast itself, and for tests of code that catches it.
   error(std::error_code code, std::string const& what) : std::system_error{code}, what_{what} {}
   error(errc code, std::string const& what) : error{make_error_code(code), what} {}
   error(std::errc code, std::string const& what) : error{std::make_error_code(code), what} {}
 
+  /// What was wrong, with which name or server, and what to do.
   [[nodiscard]] char const* what() const noexcept override { return what_.c_str(); }
 
  private:
@@ -60,5 +62,6 @@ class error : public std::system_error {
 
 }  // namespace holdfast
 
+/// A holdfast::errc converts to a std::error_code.
 template <>
 struct std::is_error_code_enum<holdfast::errc> : std::true_type {};

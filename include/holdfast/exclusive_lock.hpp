@@ -142,9 +142,11 @@ class exclusive_lock {
   /// record is known. A record that is missing or can't be read is shown as unknown; it is not an error.
   [[nodiscard]] std::optional<busy_info> last_busy();
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
  protected:
+  /// For the classes that derive from it.
   exclusive_lock(client& redis, std::string name, lock_options const& options,
                  engine::exclusive_kind const& kind);
   ~exclusive_lock();  ///< Unlocks if a thread left it locked.

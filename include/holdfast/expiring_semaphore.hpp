@@ -58,6 +58,7 @@ namespace holdfast {
 /// more than one permit to a lease.
 class expiring_semaphore {
  public:
+  /// Called once: as that of exclusive_lock.
   using acquire_handler = exclusive_lock::acquire_handler;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
@@ -70,6 +71,7 @@ class expiring_semaphore {
   expiring_semaphore& operator=(expiring_semaphore const&) = delete;
   ~expiring_semaphore();
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
   /// Gives it `permits` (0 or more); returns `false` if it has been given some before. One request. In a
@@ -113,8 +115,7 @@ class expiring_semaphore {
     return try_acquire_within(to_wait(time), permits, std::move(stop));
   }
 
-  // Asynchronous: see exclusive_lock.
-
+  /// The same without waiting: see exclusive_lock.
   void async_acquire(acquire_handler done, std::stop_token stop = {}) {
     async_acquire(std::move(done), 1, std::move(stop));
   }

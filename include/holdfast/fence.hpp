@@ -27,15 +27,18 @@ enum class fence_result : std::uint8_t {
   refused_stale,  ///< a newer token has been seen: nothing was changed
   refused_lost,   ///< the lease isn't valid any more: nothing was sent
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(fence_result) noexcept;
 
 /// The right to write: a lease, or the token of one. With a lease the client looks at the lease first: if it
 /// is over, the client asks no server.
 class fence_token {
  public:
+  /// From a token, or from a lease: then lost() tells whether it is over.
   fence_token(std::int64_t token) noexcept : value_{token} {}
   fence_token(lease const& of) noexcept : value_{of.token()}, lost_{!of.valid()} {}
 
+  /// The token, and whether it came from a lease that was over.
   [[nodiscard]] std::int64_t value() const noexcept { return value_; }
   [[nodiscard]] bool lost() const noexcept { return lost_; }
 
@@ -47,6 +50,7 @@ class fence_token {
 /// A field of a hash, and its new value.
 using fence_field = std::pair<std::string_view, std::string_view>;
 
+/// Options of a fence.
 struct fence_options {
   /// How long the server remembers the newest token after the last write; 0: for ever. A holder that was
   /// frozen for longer than that could write again. Without an end, each resource that was ever fenced would
@@ -146,9 +150,11 @@ class fence {
   // restart) and another client sends it in between. The fence may be destroyed meanwhile. When the client
   // ends, it calls `done` with errc::closed.
 
+  /// Called once: with the outcome, or with the error.
   using write_handler = move_only_function<void(std::optional<fence_result>, std::exception_ptr)>;
   using token_handler = move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)>;
 
+  /// The functions above without waiting.
   void async_set(std::string_view key, std::string_view value, fence_token token, write_handler done);
   void async_set(std::string_view key, std::string_view value, fence_token token,
                  std::chrono::milliseconds ttl, write_handler done);
@@ -168,6 +174,7 @@ class fence {
   void async_claim(fence_token token, write_handler done);
   void async_newest(token_handler done);
 
+  /// The resource, as it was given.
   [[nodiscard]] std::string const& resource() const noexcept;
 
  private:

@@ -33,17 +33,19 @@ enum class lock_kind : std::uint8_t {
   /// number with a ttl counts as foreign.
   counter,
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(lock_kind) noexcept;
 
 /// In which role somebody holds a name.
 enum class hold_side : std::uint8_t {
-  exclusive,
-  write,
-  read,
-  permit,
-  upgrade,  ///< reads with the upgrade lease of a shared_mutex
-  arrived,  ///< at a barrier, or it has counted a latch down
+  exclusive,  ///< alone
+  write,      ///< alone, in a read-write lock
+  read,       ///< beside others that read
+  permit,     ///< one of the permits, or several
+  upgrade,    ///< reads with the upgrade lease of a shared_mutex
+  arrived,    ///< at a barrier, or it has counted a latch down
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(hold_side) noexcept;
 
 /// One holder of a name.
@@ -62,7 +64,7 @@ struct hold_info {
 /// One waiter in a lock's queue: a process, because only the first caller of each process is queued. In Java
 /// it is a thread.
 struct waiter_info {
-  process_info process{};
+  process_info process{};  ///< who waits
   /// `read`, `upgrade`, `permit`: it waits for that; `write`: it has the upgrade lease, and waits to write.
   hold_side side = hold_side::exclusive;
   std::int64_t count = 1;                             ///< of permits: how many it waits for
@@ -73,37 +75,44 @@ struct waiter_info {
 };
 
 /// What a counter counts. Known from the channel on which somebody waits.
-enum class counter_use : std::uint8_t { unknown, permits, latch };
+enum class counter_use : std::uint8_t {
+  unknown,  ///< nobody waits, so nothing tells
+  permits,  ///< the permits of a semaphore
+  latch,    ///< what is left of a latch
+};
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(counter_use) noexcept;
 
 /// The last run of a command under a lock, as `holdfast run` with `--once-per`, `--at-most-every` or `--keep`
 /// notes it beside the lock. Times are by the server's clock.
 struct run_info {
+  /// A time of day of the server.
   using time_point = std::chrono::sys_time<std::chrono::microseconds>;
 
   process_info process{};  ///< who ran it, without `program`; `owner` is the owner id of its lease
   std::int64_t token = 0;  ///< the fencing token of its lease; 0: it has none (Redisson's wire)
-  time_point began{};
+  time_point began{};      ///< when it began
   /// How long the run took. nullopt: it hasn't ended, or nobody was left to note its end.
   std::optional<std::chrono::milliseconds> took{};
   std::optional<int> exit_code{};  ///< as in shells; nullopt: unknown, like `took`
   /// Until this time the job counts as done and is not run again. nullopt: this run doesn't count.
   std::optional<time_point> counts_until{};
 
+  /// Whether its end is known.
   [[nodiscard]] bool finished() const noexcept { return took.has_value(); }
 };
 
 /// What the leader of an election has published: see election.
 struct leadership {
-  std::string value{};
-  std::int64_t term = 0;
+  std::string value{};    ///< what it says of itself
+  std::int64_t term = 0;  ///< the fencing token of its lead
 };
 
 /// A lock as the server had it at one moment.
 struct lock_state {
-  std::string name{};
-  lock_kind kind = lock_kind::free;
-  std::string type{};  ///< what Redis calls the type of the key; "none" without a key
+  std::string name{};                ///< the name that was looked at
+  lock_kind kind = lock_kind::free;  ///< what its key is
+  std::string type{};                ///< what Redis calls the type of the key; "none" without a key
   /// The first holder. holder.owner is empty for a free lock and for a counter. For a foreign key it is the
   /// first 1024 bytes of the value.
   process_info holder{};
@@ -163,6 +172,7 @@ struct lock_on_wires {
   /// The words with which the server refused to show waiters on Redisson's wire. Empty: it refused nothing.
   std::string unseen{};
 
+  /// Whether the name is in use on both wires, which is a mistake.
   [[nodiscard]] bool on_both() const noexcept { return in_use(plain) && in_use(redisson); }
   /// `automatic`: the wire that holds the key. If the key is free: the wire on which somebody waits, the
   /// plain one first.
@@ -222,8 +232,10 @@ enum class force_result : std::uint8_t {
   refused_counter,
   run_was_over,  ///< only a run that is over kept others out (kept_until); that run is forgotten now
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
+/// Options of a release by force.
 struct force_options {
   /// How long the holder may take to stop and to give the lock back, before the key is deleted under it; at
   /// most a year.
@@ -261,6 +273,7 @@ enum class hand_over_result : std::uint8_t {
   unanswered,   ///< the leader was asked, and leads still: when it resigns, that candidate leads next
   passed_by,    ///< the leader has resigned, and the candidate doesn't lead: it has left, or died, meanwhile
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(hand_over_result) noexcept;
 
 /// From any process: asks the leader of an election to resign in favour of a candidate, whose id

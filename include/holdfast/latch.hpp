@@ -16,6 +16,7 @@
 
 namespace holdfast {
 
+/// Options of a latch.
 struct latch_options {
   /// `automatic`: as client_options::wake says. The message is a broadcast, so `inbox` means the latch's
   /// channel. With `poll` there are no messages.
@@ -70,6 +71,7 @@ struct latch_options {
 /// std::errc::invalid_argument.
 class latch {
  public:
+  /// Called once: with true if the latch is open, or with the error.
   using wait_handler = move_only_function<void(bool, std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
@@ -79,6 +81,7 @@ class latch {
   latch& operator=(latch const&) = delete;
   ~latch();
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
   /// Closes the latch with this count (0 or more; 0 leaves it open); returns `false` if it has a count

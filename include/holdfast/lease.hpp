@@ -28,6 +28,7 @@ enum class loss_cause : std::uint8_t {
   closed,         ///< the client was destroyed
   forced,  ///< somebody releases the lock by force, or takes it over, and has asked this holder to stop
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(loss_cause) noexcept;
 
 /// How a release ended.
@@ -38,6 +39,7 @@ enum class release_result {
              ///< latest
   kept,      ///< finished; the key is left to its ttl: lock_options::keep, keep_until_expiry()
 };
+/// Its word, for messages.
 [[nodiscard]] std::string_view to_string(release_result) noexcept;
 
 /// Owns one acquisition. Move-only; releases in its destructor.

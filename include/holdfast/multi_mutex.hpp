@@ -183,8 +183,8 @@ class multi_mutex {
  public:
   /// A name, how it is taken, and the server that keeps it.
   struct member {
-    client& server;
-    multi_name name;
+    client& server;   ///< the server that keeps it
+    multi_name name;  ///< the name, and how it is taken
   };
 
   /// Called once: with the lease; or with neither, if a name stayed busy for the time given; or with the
@@ -206,8 +206,7 @@ class multi_mutex {
   /// The names, as they were given.
   [[nodiscard]] std::vector<std::string> const& names() const noexcept;
 
-  // Cpp17TimedLockable. These functions do and throw the same as those of exclusive_lock.
-
+  /// Cpp17TimedLockable. These functions do and throw the same as those of exclusive_lock.
   void lock();
   [[nodiscard]] bool try_lock();
   template <class Rep, class Period>
@@ -222,8 +221,7 @@ class multi_mutex {
   [[nodiscard]] std::optional<release_result> last_release() const noexcept;
   [[nodiscard]] multi_lease_view current() const;
 
-  // Lease style.
-
+  /// Lease style: see exclusive_lock.
   [[nodiscard]] multi_lease acquire(std::stop_token stop = {});
   [[nodiscard]] std::optional<multi_lease> try_acquire();
   template <class Rep, class Period>
@@ -241,9 +239,8 @@ class multi_mutex {
   /// see exclusive_lock::last_busy().
   [[nodiscard]] std::optional<busy_info> last_busy();
 
-  // Asynchronous: see exclusive_lock. `done` runs on a client's thread, or on a thread that is inside a call
-  // of a client.
-
+  /// The same without waiting: see exclusive_lock. `done` runs on a client's thread, or on a thread that is
+  /// inside a call of a client.
   void async_acquire(acquire_handler done, std::stop_token stop = {});
   void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
     async_try_acquire_within({}, std::move(done), std::move(stop));

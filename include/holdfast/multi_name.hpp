@@ -10,17 +10,19 @@ namespace holdfast {
 
 /// One of the names of a multi_mutex. The functions below make it; a name alone is taken to write.
 struct multi_name {
+  /// How a name is taken.
   enum class hold : std::uint8_t {
     write,    ///< as a mutex of that name, or one that writes with a shared_mutex
     read,     ///< as one that reads with a shared_mutex
     permits,  ///< as one that acquires permits of an expiring_semaphore
   };
 
+  /// A name alone is taken to write.
   template <std::convertible_to<std::string> Text>
   multi_name(Text&& text) : name{std::forward<Text>(text)} {}  // NOLINT(*-explicit-*): a name is one
 
-  std::string name;
-  hold as = hold::write;
+  std::string name;        ///< the name of the lock
+  hold as = hold::write;   ///< how it is taken
   std::int64_t count = 1;  ///< of permits
   /// The permits of a semaphore that has no number of them yet; 0: none is offered. See expiring_semaphore,
   /// *Size*.

@@ -162,7 +162,13 @@ struct lock_options {
   friend bool operator==(lock_options const&, lock_options const&) = default;
 };
 
-enum class log_level { debug, info, warning, error };
+/// How much a log line matters.
+enum class log_level {
+  debug,    ///< what happens
+  info,     ///< what an operator may want to know
+  warning,  ///< something doesn't work as it should; locks go on
+  error,    ///< a promise is at risk
+};
 
 /// Called with each event worth a log line, on any thread that is inside a call of the client, or on the
 /// client's own thread. The client holds no lock meanwhile. The hook must not throw, and must not block for

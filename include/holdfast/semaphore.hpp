@@ -64,6 +64,7 @@ struct waiting_options {
 /// connect_timeout (client_options).
 class semaphore {
  public:
+  /// Called once: with whether it got the permits, or with the error.
   using acquire_handler = move_only_function<void(bool, std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
@@ -76,6 +77,7 @@ class semaphore {
   semaphore& operator=(semaphore const&) = delete;
   ~semaphore();
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
   /// Gives it `permits` (0 or more); returns `false` if it has been given some before. One request. In a
@@ -101,8 +103,7 @@ class semaphore {
     return try_acquire_within(to_wait(time), permits, std::move(stop));
   }
 
-  // The same, asynchronous: see exclusive_lock.
-
+  /// The same without waiting: see exclusive_lock.
   void async_acquire(acquire_handler done, std::int64_t permits = 1, std::stop_token stop = {});
   void async_try_acquire(acquire_handler done, std::int64_t permits = 1, std::stop_token stop = {}) {
     async_try_acquire_within({}, std::move(done), permits, std::move(stop));

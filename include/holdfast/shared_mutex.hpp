@@ -72,6 +72,7 @@ namespace holdfast {
 /// and lock_shared() by a thread that writes (see unlock_and_lock_shared).
 class shared_mutex {
  public:
+  /// Called once: as that of exclusive_lock.
   using acquire_handler = exclusive_lock::acquire_handler;
   /// Called once. `held` is the lease to write if `upgraded`; otherwise it is the upgrade lease as before,
   /// with the error if there is one, or lost.
@@ -85,10 +86,10 @@ class shared_mutex {
   shared_mutex& operator=(shared_mutex const&) = delete;
   ~shared_mutex();  ///< Unlocks if a thread left it locked.
 
+  /// The name, as it was given.
   [[nodiscard]] std::string const& name() const noexcept;
 
-  // The writer, as Cpp17TimedLockable. These functions do and throw the same as those of exclusive_lock.
-
+  /// The writer, as Cpp17TimedLockable. These functions do and throw the same as those of exclusive_lock.
   void lock();
   [[nodiscard]] bool try_lock();
   template <class Rep, class Period>
@@ -101,8 +102,7 @@ class shared_mutex {
   }
   void unlock();
 
-  // The readers, as Cpp17SharedTimedLockable.
-
+  /// The readers, as Cpp17SharedTimedLockable.
   void lock_shared();
   [[nodiscard]] bool try_lock_shared();
   template <class Rep, class Period>
@@ -127,10 +127,9 @@ class shared_mutex {
   /// exclusive_lock::current().
   [[nodiscard]] lease_view current() const;
 
-  // Lease style: see exclusive_lock. Leases know no threads: a caller that holds a lease to read, and waits
-  // for one to write, waits for itself; as does one that waits for another lease to read while a writer
-  // waits.
-
+  /// Lease style: see exclusive_lock. Leases know no threads: a caller that holds a lease to read, and waits
+  /// for one to write, waits for itself; as does one that waits for another lease to read while a writer
+  /// waits.
   [[nodiscard]] lease acquire(std::stop_token stop = {});
   [[nodiscard]] std::optional<lease> try_acquire();
   template <class Rep, class Period>
@@ -208,8 +207,7 @@ class shared_mutex {
   /// Turns a lease to write into the upgrade lease, as downgrade() into one to read.
   [[nodiscard]] lease downgrade_to_upgrade(lease writing);
 
-  // Asynchronous: see exclusive_lock.
-
+  /// The same without waiting: see exclusive_lock.
   void async_acquire(acquire_handler done, std::stop_token stop = {});
   void async_acquire_shared(acquire_handler done, std::stop_token stop = {});
   void async_acquire_upgrade(acquire_handler done, std::stop_token stop = {});

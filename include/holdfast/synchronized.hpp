@@ -35,7 +35,7 @@ struct synchronized_options {
   /// wait.
   std::optional<milliseconds> wait{};
 
-  holdfast::if_lost if_lost = holdfast::if_lost::fail;
+  holdfast::if_lost if_lost = holdfast::if_lost::fail;  ///< what happens to the result after a loss
 };
 
 /// If the lock is busy, don't call the function. Given in place of synchronized_options.
@@ -46,7 +46,7 @@ struct skip_if_busy {
   /// How long to wait for the lock before it counts as busy. 0 ms or less: don't wait.
   milliseconds wait{0};
 
-  holdfast::if_lost if_lost = holdfast::if_lost::fail;
+  holdfast::if_lost if_lost = holdfast::if_lost::fail;  ///< what happens to the result after a loss
 };
 
 /// The parts of synchronized() and locked().

@@ -1,5 +1,5 @@
-// The examples of docs/recipes.md, taken from there and run with small programs in place of those that they
-// name.
+// The examples of docs/recipes.md and of the pages beside it, taken from there and run with small programs in
+// place of those that they name.
 #include "holdfast_command.hpp"
 #include "support/redis_server.hpp"
 
@@ -21,9 +21,9 @@ namespace {
 using namespace holdfast::test;
 
 /// The blocks of this language, as they stand.
-std::vector<std::string> blocks_of(std::string const& language) {
+std::vector<std::string> blocks_of(std::string const& language, std::string const& name = "recipes") {
   std::vector<std::string> all;
-  std::istringstream page{content_of(HOLDFAST_SOURCE_DIR "/docs/recipes.md")};
+  std::istringstream page{content_of(HOLDFAST_SOURCE_DIR "/docs/" + name + ".md")};
   bool inside = false;
   for (std::string line; std::getline(page, line);) {
     if (line == "```" + language) {
@@ -45,8 +45,10 @@ class recipes : public testing::Test {
     std::filesystem::create_symlink(HOLDFAST_CLI, folder / "bin/holdfast");
     for (auto const* const name :
          {"bin/report", "bin/backup", "bin/sync-orders", "bin/ingest", "deploy.sh", "migrate.sh", "serve.sh",
-          "encode.sh", "ingest.sh", "integration-tests.sh", "bill.sh"})
+          "encode.sh", "ingest.sh", "integration-tests.sh", "bill.sh", "bin/migrate"})
       write(name, "#!/bin/sh\necho \"$(basename \"$0\")${HOLDFAST_NAME:+ under $HOLDFAST_NAME}\"\n");
+    write("bin/redis-cli",
+          "#!/bin/sh\nPATH=${PATH#*:} exec redis-cli -s " + server.socket_path() + " \"$@\"\n");
   }
 
   std::string write(std::string const& name, std::string const& text) {
@@ -84,8 +86,36 @@ TEST_F(recipes, have_shell_lines_that_run) {
   for (auto const* const command :
        {"deploy.sh under deploy:web", "migrate.sh under migrate:orders", "serve.sh\n",
         "encode.sh under encoder", "ingest.sh under leader:ingest", "deploy.sh under deploy:staging",
-        "integration-tests.sh under test-databases", "bill.sh under account:7"})
+        "integration-tests.sh under test-databases", "bill.sh under account:7", "bill.sh under account:3",
+        "deploy.sh under orders:42"})
     EXPECT_THAT(printed, testing::HasSubstr(command));
+}
+
+TEST_F(recipes, for_a_start_run) {
+  for (auto const& script : blocks_of("sh", "start")) run(script);
+}
+
+TEST_F(recipes, for_operations_run) {
+  std::string printed;
+  for (auto const& script : blocks_of("sh", "operations")) printed += run(script);
+  EXPECT_THAT(printed, testing::HasSubstr("another host has the lock"));
+}
+
+TEST_F(recipes, for_another_client_run) {
+  auto const scripts = blocks_of("sh", "another-client");
+  ASSERT_EQ(scripts.size(), 2U);
+  for (auto const& script : scripts) run(script);
+}
+
+TEST_F(recipes, for_kubernetes_have_commands_that_run) {
+  std::regex const command{R"re(command: \[("holdfast", "run".*)\])re"};
+  std::string printed;
+  for (auto const& manifest : blocks_of("yaml", "kubernetes")) {
+    std::smatch words;
+    if (std::regex_search(manifest, words, command))
+      printed += run(std::regex_replace(words[1].str(), std::regex{", "}, " "));
+  }
+  EXPECT_EQ(printed, "ingest under leader:ingest\nreport under report\nmigrate under migrate:orders\n");
 }
 
 TEST_F(recipes, have_crontab_lines_that_run) {

@@ -10,7 +10,8 @@ import urllib.parse
 
 OUTSIDE = re.compile(r"[a-z][a-z+.-]*:|//|#", re.IGNORECASE)
 TOP = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md",
-       "CHANGELOG.md": "changelog.md", "LICENSE": "license.md", "man/holdfast.1": "manual.md", "include/holdfast": "reference/index.md",
+       "CHANGELOG.md": "changelog.md", "LICENSE": "license.md", "man/holdfast.1": "manual.md", "bench/racing/README.md": "race.md",
+       "tests/fault/FOUND.md": "found.md", "include/holdfast": "reference/index.md",
        "examples": "examples/index.md", "examples/redisson": "examples/index.md", "docs/decisions": "decisions/index.md"}
 ITEM = re.compile(r"(\s*)([-*]|\d+\.)(\s+)")
 

@@ -66,15 +66,15 @@ endpoint::scheme to_scheme(std::string_view text) {
   if (name == "redis") return endpoint::scheme::tcp;
   if (name == "rediss") return endpoint::scheme::tls;
   if (name == "redis+unix" || name == "unix") return endpoint::scheme::unix_socket;
+  auto const is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
+  };
+  if (name.empty() || !std::ranges::all_of(name, is_plain)) bad("it must begin with "s + allowed_schemes);
   for (auto const* const later : {"sentinel", "cluster", "quorum"}) {
     if (name.starts_with("redis") && name.ends_with(later)) {
       bad(name + ":// names several servers, and here one is needed: redis://host");
     }
   }
-  auto const is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
-  };
-  if (name.empty() || !std::ranges::all_of(name, is_plain)) bad("it must begin with "s + allowed_schemes);
   bad("unknown scheme " + name + "://; allowed are " + allowed_schemes);
 }
 

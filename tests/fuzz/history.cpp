@@ -39,7 +39,8 @@ std::string verdict_on(std::string_view text) {
   try {
     return test::verdict_on({history.path()}, {.uncertainty = 1000, .hosts = judging::merge::hosts::several});
   } catch (judging::unreadable const& problem) {
-    require(std::string_view{problem.what()}.find("line ") != std::string_view::npos, "it says where");
+    require(text.empty() || std::string_view{problem.what()}.find("line ") != std::string_view::npos,
+            "it says where");
     return {};
   }
 }

@@ -48,6 +48,13 @@ TEST(url, takes_ipv6_in_brackets) {
   EXPECT_NE(url_error("::1"), "");
 }
 
+TEST(url, whose_scheme_is_no_word_is_refused_in_one_line) {
+  EXPECT_EQ(url_error("redis\nquorum://h").find('\n'), std::string::npos);
+  EXPECT_NE(url_error("redis\xff"
+                      "cluster://h"),
+            "");
+}
+
 TEST(url, takes_user_and_password_and_decodes_them) {
   auto const credentials = parse_url("redis://al%20ice:p%40ss%2F%3a@h");
   EXPECT_EQ(credentials.user, "al ice");

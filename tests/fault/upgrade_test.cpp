@@ -128,7 +128,7 @@ TEST_F(upgrade_fault, is_not_harmed_by_late_copies) {
     if (disturbed == &lua::upgrade::source) {
       proxy_.deliver();
       ASSERT_TRUE(eventually([&] { return proxy_.held_back() == 0; }));
-      EXPECT_TRUE(remote_.try_acquire_shared());
+      EXPECT_TRUE(eventually([&] { return remote_.try_acquire_shared().has_value(); }));
       EXPECT_EQ(raw_.get("m"), names::held_by_readers);
     }
     reading.release();

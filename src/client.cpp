@@ -1,6 +1,7 @@
 // Makes an engine of a URL. The only file that knows every layer.
 
 #include <algorithm>
+#include <atomic>
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -51,7 +52,7 @@ constinit registry* all_clients = nullptr;
 /// handler comes before the destructor of a client that is a static object, it is registered when that is
 /// used for the first time, again for each client; but entries are never freed, so not for ever.
 constexpr int most_registrations = 1024;
-constinit int registrations = 0;
+constinit std::atomic<int> registrations{0};
 
 /// The longest wait of exit() for threads that destroy clients.
 constexpr std::chrono::seconds wait_for_ending{1};
@@ -97,10 +98,11 @@ registry& living() {
   return *all_clients;
 }
 
+/// Without registry_guard(): it is called with the mutex of a loop held, and a fork takes that guard among
+/// others.
 void register_exit() {
-  std::lock_guard const hold{registry_guard()};
-  if (registrations == most_registrations) return;
-  if (std::atexit(release_at_exit) == 0) ++registrations;
+  if (registrations.load(std::memory_order_relaxed) >= most_registrations) return;
+  if (std::atexit(release_at_exit) == 0) registrations.fetch_add(1, std::memory_order_relaxed);
 }
 
 void check(bool fine, char const* message) {

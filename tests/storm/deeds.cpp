@@ -141,17 +141,21 @@ void deeds::use(lease& held, std::string const& name) {
   }
 }
 
+bool deeds::counted(bool got, deed what) {
+  if (got)
+    board_.count(what);
+  else
+    ++board_.content().busy;
+  return got;
+}
+
 void deeds::do_mutex() {
   auto const name = "storm:mutex:" + std::to_string(dice_.between(0, 1));
   auto options = options_;
   if (dice_.one_in(10)) options.watchdog = false;
   mutex orders{redis_, name, options};
   auto held = orders.try_acquire_for(patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::mutex);
+  if (!counted(held.has_value(), deed::mutex)) return;
   use(*held, name);
 }
 
@@ -173,11 +177,7 @@ void deeds::do_mutex_asynchronously() {
         stop_);
   }
   auto held = answered.get();
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::mutex);
+  if (!counted(held.has_value(), deed::mutex)) return;
   use(*held, name);
 }
 
@@ -185,22 +185,14 @@ void deeds::do_fair() {
   std::string const name{"storm:fair:0"};
   fair_mutex orders{redis_, name, options_};
   auto held = orders.try_acquire_for(patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::fair);
+  if (!counted(held.has_value(), deed::fair)) return;
   use(*held, name);
 }
 
 void deeds::do_recursive() {
   recursive_mutex orders{redis_, "storm:recursive:0", options_};
-  if (!orders.try_lock_for(patience())) {
-    ++board_.content().busy;
-    return;
-  }
+  if (!counted(orders.try_lock_for(patience()), deed::recursive)) return;
   std::unique_lock const outer{orders, std::adopt_lock};
-  board_.count(deed::recursive);
   auto const mine = orders.current();
   if (orders.try_lock()) {
     std::unique_lock const inner{orders, std::adopt_lock};
@@ -211,16 +203,11 @@ void deeds::do_recursive() {
 
 void deeds::do_shared() {
   std::string const name{"storm:shared:0"};
-  auto options = options_;
-  shared_mutex orders{redis_, name, options};
+  shared_mutex orders{redis_, name, options_};
   auto const reads = !dice_.one_in(3);
   auto held =
       reads ? orders.try_acquire_shared_for(patience(), stop_) : orders.try_acquire_for(patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(reads ? deed::read : deed::write);
+  if (!counted(held.has_value(), reads ? deed::read : deed::write)) return;
   if (reads) {
     hold();
   } else if (dice_.one_in(5)) {
@@ -236,11 +223,7 @@ void deeds::do_upgrade() {
   std::string const name{"storm:shared:0"};
   shared_mutex orders{redis_, name, options_};
   auto held = orders.try_acquire_upgrade_for(patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::upgrade);
+  if (!counted(held.has_value(), deed::upgrade)) return;
   hold();
   if (dice_.one_in(2) && orders.try_upgrade_for(*held, patience(), stop_)) {
     board_.count(deed::write);
@@ -253,11 +236,7 @@ void deeds::do_upgrade() {
 void deeds::do_permits() {
   expiring_semaphore tickets{redis_, "storm:permits:0", permits_of_all, options_};
   auto held = tickets.try_acquire_for(patience(), dice_.between(1, 2), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::permits);
+  if (!counted(held.has_value(), deed::permits)) return;
   hold();
 }
 
@@ -266,11 +245,8 @@ void deeds::do_semaphore() {
   semaphore tickets{redis_, name_of_the_time("semaphore", 4s)};
   tickets.try_set_permits(permits_of_all);
   auto const wanted = dice_.between(1, 2);
-  if (!tickets.try_acquire_for(std::min(patience(), 1'500ms), wanted, stop_)) {
-    ++board_.content().busy;
+  if (!counted(tickets.try_acquire_for(std::min(patience(), 1'500ms), wanted, stop_), deed::semaphore))
     return;
-  }
-  board_.count(deed::semaphore);
   hold();
   tickets.release(wanted);
 }
@@ -282,11 +258,7 @@ void deeds::do_several() {
   if (dice_.one_in(2)) std::ranges::reverse(names);
   multi_mutex orders{redis_, names, options_};
   auto held = orders.try_acquire_for(patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::several);
+  if (!counted(held.has_value(), deed::several)) return;
   hold();
   held->release();
 }
@@ -296,30 +268,21 @@ void deeds::do_election() {
   election leading{redis_, name, options_};
   if (dice_.one_in(4)) (void)leading.leader();
   auto held = leading.try_campaign_for("somebody", patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::election);
+  if (!counted(held.has_value(), deed::election)) return;
   use(*held, name);
 }
 
 void deeds::do_barrier() {
   barrier meeting{redis_, "storm:barrier:0", parties, {.ttl = options_.ttl}};
-  if (meeting.try_arrive_and_wait_for(std::min(patience() + 50ms, 2'000ms), stop_))
-    board_.count(deed::barrier);
-  else
-    ++board_.content().busy;
+  (void)counted(meeting.try_arrive_and_wait_for(std::min(patience() + 50ms, 2'000ms), stop_).has_value(),
+                deed::barrier);
 }
 
 void deeds::do_latch() {
   latch ready{redis_, name_of_the_time("latch", 2s)};
   ready.try_set_count(parties);
   if (dice_.one_in(2)) ready.count_down();
-  if (ready.wait_for(std::min(patience(), 2'000ms), stop_))
-    board_.count(deed::latch);
-  else
-    ++board_.content().busy;
+  (void)counted(ready.wait_for(std::min(patience(), 2'000ms), stop_), deed::latch);
 }
 
 void deeds::do_condition() {
@@ -345,11 +308,7 @@ void deeds::do_quorum() {
   auto const name = "storm:quorum:" + std::to_string(dice_.between(0, 1));
   quorum_mutex orders{redis_, name, options_};
   auto held = orders.try_acquire_for(patience(), stop_);
-  if (!held) {
-    ++board_.content().busy;
-    return;
-  }
-  board_.count(deed::quorum);
+  if (!counted(held.has_value(), deed::quorum)) return;
   use(*held, name);
 }
 
@@ -357,11 +316,7 @@ void deeds::do_redisson() {
   auto options = options_;
   options.wire = wire::redisson;
   auto const took = [&](std::optional<lease> held) {
-    if (!held) {
-      ++board_.content().busy;
-      return;
-    }
-    board_.count(deed::redisson);
+    if (!counted(held.has_value(), deed::redisson)) return;
     hold();
     held->release();
   };

@@ -52,6 +52,8 @@ class deeds {
   void do_redisson();
 
   [[nodiscard]] std::chrono::milliseconds patience();
+  /// Whether it was had in time: counts it as that deed, or as busy.
+  [[nodiscard]] bool counted(bool got, deed what);
   void hold();
   /// Writes to the store, twice, and gives the lease back in one way or another.
   void use(lease& held, std::string const& name);

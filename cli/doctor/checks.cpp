@@ -1,5 +1,7 @@
 #include "doctor/checks.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #include "doctor/cluster_facts.hpp"
 
+#include "base/whole_number.hpp"
 #include "doctor/facts.hpp"
 
 #include <holdfast/error.hpp>

@@ -2,6 +2,8 @@
 // epoch link slots…`
 #include "doctor/cluster.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -1,5 +1,6 @@
 #include "doctor/facts.hpp"
 
+#include "base/whole_number.hpp"
 #include "common/boot_time.hpp"
 
 #include <holdfast/error.hpp>

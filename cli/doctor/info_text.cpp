@@ -1,7 +1,8 @@
 #include "doctor/info_text.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace holdfast::cli {
 namespace {
@@ -33,13 +34,6 @@ std::string_view info_text::text(std::string_view const field) const {
 
 std::optional<std::int64_t> info_text::number(std::string_view const field) const {
   return whole_number(text(field));
-}
-
-std::optional<std::int64_t> whole_number(std::string_view const text) {
-  std::int64_t value = 0;
-  auto const [stop, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || failure != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return value;
 }
 
 std::string_view value_in(std::string_view pairs, std::string_view const key) {

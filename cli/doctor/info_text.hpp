@@ -26,9 +26,6 @@ class info_text {
   std::map<std::string, std::string, std::less<>> fields_{};
 };
 
-/// Parses all of `text` as a whole number.
-[[nodiscard]] std::optional<std::int64_t> whole_number(std::string_view text);
-
 /// The value of `key` in "key=value,key=value"; empty if absent.
 [[nodiscard]] std::string_view value_in(std::string_view pairs, std::string_view key);
 

@@ -1,10 +1,11 @@
 // Checks whether the server keeps what it has acknowledged, and its connections.
 #include "doctor/checks.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace holdfast::cli {
 namespace {

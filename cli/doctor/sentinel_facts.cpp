@@ -1,5 +1,6 @@
 #include "doctor/sentinel_facts.hpp"
 
+#include "base/whole_number.hpp"
 #include "doctor/facts.hpp"
 
 #include <holdfast/error.hpp>

@@ -1,13 +1,13 @@
 #include "run/with_names.hpp"
 
+#include "base/whole_number.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
 
 #include <fmt/format.h>
 
-#include <charconv>
+#include <optional>
 #include <set>
-#include <system_error>
 
 namespace holdfast::cli {
 namespace {
@@ -21,16 +21,15 @@ std::string named(std::string_view const option, std::string_view const name) {
 run_name slot_of(std::string const& word) {
   constexpr auto option = "--with-slots";
   auto const colon = word.find(':');
-  std::int64_t number = 0;
-  auto const* const end = word.data() + (colon == std::string::npos ? 0 : colon);
-  auto const [stop, problem] = std::from_chars(word.data(), end, number);
-  if (colon == std::string::npos || problem != std::errc{} || stop != end) {
+  auto const number =
+      colon == std::string::npos ? std::nullopt : whole_number(std::string_view{word}.substr(0, colon));
+  if (!number) {
     throw failure{usage, fmt::format("{}: {} is not N:NAME, the number of slots and their name, as in 3:api",
                                      option, output::quoted(word))};
   }
   return {.name = named(option, std::string_view{word}.substr(colon + 1)),
           .side = run_side::slot,
-          .slots = checked_slots(option, number)};
+          .slots = checked_slots(option, *number)};
 }
 
 }  // namespace

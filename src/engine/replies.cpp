@@ -1,8 +1,9 @@
 #include "engine/replies.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "base/whole_number.hpp"
 
 namespace holdfast::engine::replies {
 namespace {
@@ -53,11 +54,7 @@ verdict verdict_in(resp::reply& reply) {
 }
 
 /// 0: it is none.
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc{} && end == text.data() + text.size() ? number : 0;
-}
+std::int64_t number_in(std::string_view text) { return whole_number(text).value_or(0); }
 
 verdict fast_verdict_in(resp::reply& reply) {
   if (reply.size() != 2 && reply.size() != 3) return unsettled{.taken = true};  // to another request: perhaps

@@ -1,10 +1,10 @@
 #include "inspect/last_run.hpp"
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
+#include "base/whole_number.hpp"
 #include "inspect/bounded.hpp"
 
 namespace holdfast::inspection {
@@ -13,11 +13,8 @@ namespace {
 /// A whole number that isn't negative, and means something; nullopt for anything else, such as the empty
 /// text.
 std::optional<std::int64_t> count_in(std::string const& text) {
-  std::int64_t number = 0;
-  auto const* const end = text.data() + text.size();
-  auto const [rest, problem] = std::from_chars(text.data(), end, number);
-  if (problem != std::errc{} || rest != end || number < 0 || number > most_of_a_number) return std::nullopt;
-  return number;
+  auto const number = whole_number(text);
+  return number && *number >= 0 && *number <= most_of_a_number ? number : std::nullopt;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "inspect/bounded.hpp"
 #include "wire/redisson/permit_id.hpp"
 
@@ -49,10 +50,8 @@ class facts_of {
 };
 
 std::optional<std::int64_t> to_number(std::string_view text) {
-  std::int64_t value = 0;
-  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return bounded(value);
+  auto const value = whole_number(text);
+  return value ? std::optional{bounded(*value)} : std::nullopt;
 }
 
 std::optional<double> to_score(std::string_view text) {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <boost/url/parse.hpp>
 #include <boost/url/url_view.hpp>
-#include <charconv>
 #include <holdfast/error.hpp>
 #include <optional>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "net/url_text.hpp"
 
 namespace holdfast::net {
@@ -53,11 +53,7 @@ std::string decoded(urls::pct_string_view part, std::string const& part_name) {
 }
 
 std::optional<int> to_number(std::string_view digits) {
-  int value = 0;
-  if (digits.empty() || digits[0] == '-') return std::nullopt;
-  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (failure != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
+  return digits.starts_with('-') ? std::nullopt : whole_number<int>(digits);
 }
 
 endpoint::scheme to_scheme(std::string_view text) {

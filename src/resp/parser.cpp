@@ -1,10 +1,11 @@
 #include "resp/parser.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 #include <utility>
+
+#include "base/whole_number.hpp"
 
 namespace holdfast::resp {
 namespace {
@@ -16,10 +17,7 @@ constexpr std::size_t large_buffer = 128u << 10;  // above this a mostly empty b
 /// A decimal number that is the whole text.
 std::optional<std::int64_t> to_integer(std::string_view text) {
   if (text.starts_with('+') && text.size() > 1 && text[1] != '-') text.remove_prefix(1);
-  std::int64_t value = 0;
-  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return whole_number(text);
 }
 
 /// A length: digits only, or "-1" for null.

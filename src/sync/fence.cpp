@@ -1,11 +1,11 @@
 #include <holdfast/fence.hpp>
 
-#include <charconv>
 #include <utility>
 #include <vector>
 
 #include "base/hash_slot.hpp"
 #include "base/ranges.hpp"
+#include "base/whole_number.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
@@ -190,12 +190,9 @@ std::int64_t fence::impl::newest(net::response const& response) const {
   if (response.reply.is_nil()) return 0;
   if (response.reply.is_error("WRONGTYPE")) refuse_mark();
   if (response.reply.is_error()) refuse(response, "GET", mark);
-  std::int64_t token = 0;
-  auto const& text = response.reply.text;
-  auto const end = text.data() + text.size();
-  if (auto const [rest, bad] = std::from_chars(text.data(), end, token); bad != std::errc{} || rest != end)
-    refuse_mark();
-  return token;
+  auto const token = whole_number(response.reply.text);
+  if (!token) refuse_mark();
+  return *token;
 }
 
 fence::fence(client& redis, std::string resource, fence_options options) {

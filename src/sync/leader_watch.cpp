@@ -1,9 +1,9 @@
 #include "sync/leader_watch.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "engine/record.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
@@ -21,11 +21,9 @@ leader_look read_leader(resp::reply const& reply) {
   if (reply.size() == 0) return {.pttl = milliseconds{-1}};
   leader_look look{.pttl = milliseconds{reply[0].integer}};
   if (reply.size() < 4) return look;
-  auto const& digits = reply[2].text;
-  std::int64_t term = 0;
-  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), term);
-  if (failure != std::errc{} || end != digits.data() + digits.size()) return look;
-  look.leader = seen_leader{.owner = reply[1].text, .term = term, .value = reply[3].text};
+  auto const term = whole_number(reply[2].text);
+  if (!term) return look;
+  look.leader = seen_leader{.owner = reply[1].text, .term = *term, .value = reply[3].text};
   return look;
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "base/hash_slot.hpp"
+#include "base/whole_number.hpp"
 
 namespace holdfast::topology {
 namespace {
@@ -29,20 +29,18 @@ constexpr std::array<code_meaning, 8> meanings{{
 /// The error in the middle of a script, from Redis 6, 7 and Valkey.
 constexpr std::string_view not_here{"non local key in a cluster node"};
 
-template <class Number>
-bool to_number(std::string_view digits, Number& out) {
-  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  return failure == std::errc{} && end == digits.data() + digits.size();
-}
-
 /// "3999 10.0.0.1:6381", "3999 :6381", "3999 ::1:6381".
 bool read_target(std::string_view text, refusal& result) {
   auto const space = text.find(' ');
   auto const colon = text.rfind(':');
   if (space == std::string_view::npos || colon == std::string_view::npos || colon <= space) return false;
   result.host = text.substr(space + 1, colon - space - 1);
-  return to_number(text.substr(0, space), result.slot) && result.slot < hash_slots &&
-         to_number(text.substr(colon + 1), result.port) && result.port != 0;
+  auto const slot = whole_number<decltype(result.slot)>(text.substr(0, space));
+  auto const port = whole_number<decltype(result.port)>(text.substr(colon + 1));
+  if (!slot || *slot >= hash_slots || !port || *port == 0) return false;
+  result.slot = *slot;
+  result.port = *port;
+  return true;
 }
 
 }  // namespace

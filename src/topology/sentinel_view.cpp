@@ -1,23 +1,16 @@
 #include "topology/sentinel_view.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <tuple>
+
+#include "base/whole_number.hpp"
 
 namespace holdfast::topology {
 namespace {
 
-template <class Number>
-std::optional<Number> to_number(std::string_view text) {
-  Number value{};
-  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 std::optional<net::server_address> to_address(std::string_view host, std::string_view port) {
-  auto const number = to_number<std::uint16_t>(port);
+  auto const number = whole_number<std::uint16_t>(port);
   if (host.empty() || !number || *number == 0) return std::nullopt;
   return net::server_address{.host = std::string{host}, .port = *number};
 }
@@ -64,7 +57,7 @@ bool read_address(resp::reply const& reply, sentinel_view& view) {
 bool read_master(resp::reply const& reply, sentinel_view& view) {
   view.epoch = 0;
   if (!reply.is_array()) return reply.is_error();  // it knows no such master, or lacks the permission
-  view.epoch = to_number<std::int64_t>(field(reply, "config-epoch")).value_or(0);
+  view.epoch = whole_number<std::int64_t>(field(reply, "config-epoch")).value_or(0);
   return true;
 }
 

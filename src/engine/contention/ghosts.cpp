@@ -1,10 +1,10 @@
 #include "engine/contention/ghosts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <new>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "engine/replies.hpp"
 #include "script/names.hpp"
 #include "scripts/exclusive.hpp"
@@ -23,10 +23,7 @@ constexpr int most_ghosts = 4;
 std::uint64_t number_under(std::string_view uuid, std::string_view owner) noexcept {
   if (owner.size() <= uuid.size() + 1 || !owner.starts_with(uuid) || owner[uuid.size()] != ':') return 0;
   owner.remove_prefix(uuid.size() + 1);
-  owner = names::without_side(owner);
-  std::uint64_t number = 0;
-  auto const [end, failure] = std::from_chars(owner.data(), owner.data() + owner.size(), number);
-  return failure == std::errc{} && end == owner.data() + owner.size() ? number : 0;
+  return whole_number<std::uint64_t>(names::without_side(owner)).value_or(0);
 }
 
 /// Ends a wait for a lock of the plain wire format of which only the name is known.

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "engine/record.hpp"
 #include "script/names.hpp"
 #include "scripts/deadlock.hpp"
@@ -38,11 +39,7 @@ bool take_names(std::string_view text, std::vector<std::string>& names) {
 }
 
 /// A count as Redis writes a score; 0: it is none.
-std::int64_t count_of(std::string_view score) {
-  std::int64_t count = 0;
-  auto const [end, problem] = std::from_chars(score.data(), score.data() + score.size(), count);
-  return problem == std::errc{} && end == score.data() + score.size() ? count : 0;
-}
+std::int64_t count_of(std::string_view score) { return whole_number(score).value_or(0); }
 
 bool same(blocked_hold const& a, blocked_hold const& b) {
   return a.name == b.name && a.owner == b.owner && a.wait.id == b.wait.id;

@@ -1,7 +1,8 @@
 #include "engine/wake/messages.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/whole_number.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -16,9 +17,9 @@ std::string_view word(std::string_view& text) {
 
 template <class Number>
 bool number(std::string_view& text, Number& out) {
-  auto const digits = word(text);
-  auto const [end, failure] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  return failure == std::errc{} && end == digits.data() + digits.size();
+  auto const found = whole_number<Number>(word(text));
+  out = found.value_or(out);
+  return found.has_value();
 }
 
 }  // namespace

@@ -1,0 +1,21 @@
+/// Numbers in what servers, files and people wrote.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace holdfast {
+
+/// The decimal number that is the whole of `text`: no sign but '-', no space, nothing that Number can't hold.
+template <class Number = std::int64_t>
+[[nodiscard]] std::optional<Number> whole_number(std::string_view text) noexcept {
+  Number number{};
+  auto const [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+}  // namespace holdfast

@@ -35,8 +35,8 @@ local function as_set()
   local left_ms = number and redis.call('PTTL', lock) or -1
   if left_ms < 0 then return false end
   left_ms = math.max(left_ms, 1)
-  local said = redis.call('GET', size)
-  if tonumber(said or '') then number = said end
+  local said = redis.pcall('GET', size)
+  if type(said) == 'string' and tonumber(said) then number = said end
   redis.call('DEL', lock)
   redis.call('ZADD', lock, '-1', 'holdfast_permits:' .. number, string.format('%.0f', now_ms() + left_ms), owner)
   redis.call('PEXPIRE', lock, left_ms)

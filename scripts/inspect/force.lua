@@ -1,6 +1,7 @@
 -- Deletes a lock under its holder, if it still is what was seen there: `owner`, of which the first 1024 bytes count. Then
 -- the first waiter gets it, however short it has waited, as it would from a release that is long overdue. Of a leader the value goes,
 -- too; those who observe are told, and the candidate that it has named comes first.
+-- The word of readers is deleted only where none of them is known: the server has lost their set.
 -- Reply: 1 deleted; 0 the key was gone; -1 it holds something else.
 local lock = KEYS[1]
 local counter = KEYS[2]
@@ -18,6 +19,10 @@ local publish = ARGV[3]
 local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then return 0 end
 if kind ~= 'string' or redis.call('GETRANGE', lock, 0, 1023) ~= owner then return -1 end
+if owner == 'holdfast_readers' then
+  local reading = redis.pcall('ZCOUNT', readers_beside(queue), micros() / 1000, '+inf')
+  if type(reading) == 'number' and reading > 0 then return -1 end
+end
 local leader = string.sub(queue, 1, -6) .. 'leader'
 if redis.call('EXISTS', leader) == 1 then step_down(lock, queue, leader, owner) end
 redis.call('DEL', lock)

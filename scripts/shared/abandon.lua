@@ -16,7 +16,13 @@ local publish = ARGV[4]
 -- @include wake_next
 -- @include last_reader_out
 local queued = redis.call('ZREM', queue, owner) == 1
-local holder = as_readers(lock, readers, redis.pcall('GET', lock))
+local holder = redis.pcall('GET', lock)
+if holder == owner then  -- as in release
+  redis.call('DEL', lock)
+  if type(redis.pcall('ZCARD', readers)) == 'number' then redis.call('DEL', readers) end  -- left from before
+  pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
+  return 1
+end
 if holder ~= 'holdfast_readers' or redis.call('ZREM', readers, owner) == 0 then
   if not queued and not holder then wake_next(lock, counter, queue, starvation_us, grant_ms) end
   return 0

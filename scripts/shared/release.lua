@@ -40,10 +40,13 @@ end
 -- @include to_inbox
 -- @include let_readers_in
 -- @include wake_next
--- @include last_reader_out
 if alone then
-  as_readers(lock, readers, holder)
-  redis.call('DEL', readers)
+  -- Should a side key be spoilt, the lock is free all the same; the waiters find out by themselves.
+  redis.call('DEL', lock)
+  if type(redis.pcall('ZCARD', readers)) == 'number' then redis.call('DEL', readers) end  -- left from before
+  pcall(wake_next, lock, counter, queue, starvation_us, grant_ms)
+  return 1
 end
+-- @include last_reader_out
 after_reader(lock, counter, queue, readers, owner, starvation_us, grant_ms)
 return 1

@@ -94,6 +94,12 @@ TEST_F(lone_permit, goes_to_the_first_that_waits) {
   EXPECT_THAT(inboxes.take(), testing::ElementsAre(granted(anna, last_token + 1, 1)));
 }
 
+TEST_F(lone_permit, comes_back_though_the_number_is_something_else) {
+  wait(anna);
+  raw_.command({"RPUSH", names::permits(lock_name), "x"});
+  EXPECT_THAT(run(recipes::plain::permits.release(callers, {})), is(1));
+}
+
 TEST_F(lone_permit, is_given_back_by_who_gives_up) {
   EXPECT_THAT(run(recipes::plain::permits.abandon(callers, {})), is(1));
   EXPECT_FALSE(raw_.exists(name_));

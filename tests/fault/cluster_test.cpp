@@ -3,6 +3,7 @@
 
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/multi_mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <algorithm>
 #include <thread>
@@ -135,6 +136,37 @@ TEST_F(clustered, gives_a_semaphore_its_permits_when_the_slot_has_moved) {
   nodes_.end_migration(slot_, from, to);
   EXPECT_TRUE(eventually([&] { return set.load(); }));
   EXPECT_EQ(licenses.available(), 3);
+}
+
+/// A node refuses scripts of whose keys some aren't there, as long as a slot is on its way.
+TEST_F(clustered, renews_what_is_held_in_any_way_while_its_slot_is_on_its_way) {
+  client redis{nodes_.url()};
+  shared_mutex readers{redis, "{orders}read"};
+  readers.acquire_shared().release();  // the next time perhaps without a script
+  auto reading = readers.acquire_shared();
+  shared_mutex both{redis, "{orders}upgraded"};
+  auto upgraded = both.acquire_upgrade();
+  both.upgrade(upgraded);
+  upgraded.renew();
+  multi_mutex kinds{redis, {write("{orders}1"), read("{orders}2"), permits("{orders}3", 1, 2)}};
+  auto several = kinds.acquire();
+  expiring_semaphore slots{redis, "{orders}permits", 1};
+  auto permit = slots.acquire();
+  auto const renew_all = [&] {
+    for (auto* const lease : {&reading, &upgraded, &permit}) EXPECT_NO_THROW(lease->renew());
+    EXPECT_NO_THROW(several.renew());
+  };
+  auto& from = slot_master();
+  auto& to = another_master();
+  nodes_.begin_migration(slot_, from, to);
+  renew_all();
+  nodes_.move_keys(slot_, from, to);
+  renew_all();
+  nodes_.end_migration(slot_, from, to);
+  renew_all();
+  for (auto* const lease : {&reading, &upgraded, &permit})
+    EXPECT_EQ(lease->release(), release_result::released);
+  EXPECT_EQ(several.release(), release_result::released);
 }
 
 TEST_F(clustered, keeps_locks_of_one_slot_that_are_on_both_sides_for_longer_than_their_ttl) {

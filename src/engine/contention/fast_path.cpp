@@ -21,12 +21,15 @@ bool is_calm(lock_queue::counted const& known, time_point now) noexcept {
   return known.busy_at == time_point{} || now - known.busy_at >= calm;
 }
 
-/// Permits: one of them, where the caller knows how many there are. While the slot of a cluster moves, a
-/// script couldn't put a set in place of the text.
+/// Permits: one of them, where the caller knows how many there are. Not what is text only until others come,
+/// where a slot may move: meanwhile a script couldn't put a set in place of the text, nor renew without the
+/// set.
 bool may_be_fast(lock_queue const& queue, acquire_request const& request,
                  client_constants const& client) noexcept {
-  return queue.lock_recipe().sharing != sharing::counted ||
-         (request.amount == 1 && request.size > 0 && !client.deployment.slots);
+  auto const kind = queue.lock_recipe().sharing;
+  if (kind == sharing::exclusive) return true;
+  if (client.deployment.slots) return false;
+  return kind == sharing::shared || (request.amount == 1 && request.size > 0);
 }
 
 /// A proxy may end the connection at a command that it doesn't know. Once may be chance.

@@ -75,7 +75,9 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
     for (auto const& [name, kind] : list) {
       script.keys.push_back({name});
       script.leases.emplace_back(kind);
-      readers.push_back(names::readers(name));
+      // Keys that are there: while a slot is on its way, a cluster refuses scripts of whose keys some are
+      // missing.
+      readers.push_back(kind == "read" ? names::readers(name) : std::string{name});
     }
   }
   for (auto const& key : readers) script.keys.push_back({key});

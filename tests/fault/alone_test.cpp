@@ -2,9 +2,13 @@
 /// Where the machine is slow a full script goes out in the place of one, undisturbed.
 #include "fault.hpp"
 
+#include <holdfast/condition.hpp>
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/shared_mutex.hpp>
 
+#include <future>
+
+#include "script/names.hpp"
 #include "scripts/permits.hpp"
 #include "scripts/shared.hpp"
 
@@ -40,6 +44,28 @@ class alone_fault : public fault {
     }
   }
 
+  /// A lease by a short request.
+  template <class Take>
+  lease have_alone(Take take) {
+    lease held;
+    EXPECT_TRUE(eventually([&] {
+      held = {};
+      proxy_.forget();
+      held = take();
+      return proxy_.count("EXEC") != 0;
+    }));
+    return held;
+  }
+
+  /// The server has lost it, and another has the name by now.
+  static void is_lost(lease& held, lease& of_another) {
+    EXPECT_EQ(failure_of([&] { held.renew(); }).code, errc::lost);
+    EXPECT_EQ(held.release(), release_result::lost);
+    EXPECT_GT(of_another.token(), held.token());
+    EXPECT_NO_THROW(of_another.renew());
+    EXPECT_EQ(of_another.release(), release_result::released);
+  }
+
   flaky_proxy proxy_{server_.socket_path()};
   client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
 };
@@ -64,6 +90,51 @@ TEST_F(alone_fault, gives_a_permit_and_takes_it_back_once) {
     last = lease.token();
     return lease;
   });
+}
+
+TEST_F(alone_fault, tells_a_reader_that_the_server_came_back_empty) {
+  shared_mutex mutex{redis_, "m", {.ttl = 5min}};
+  auto reading = have_alone([&] { return mutex.acquire_shared(); });
+  raw_.command({"FLUSHALL"});
+  client other{server_.url(), with_long_timeouts()};
+  shared_mutex others{other, "m", {.ttl = 5min}};
+  auto writing = others.acquire();
+  is_lost(reading, writing);
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+TEST_F(alone_fault, tells_who_had_the_only_permit_that_the_server_came_back_empty) {
+  expiring_semaphore slot{redis_, "m", 1, {.ttl = 5min}};
+  auto permit = have_alone([&] { return slot.acquire(); });
+  raw_.command({"FLUSHALL"});
+  client other{server_.url(), with_long_timeouts()};
+  expiring_semaphore others{other, "m", 1, {.ttl = 5min}};
+  auto another = others.acquire();
+  EXPECT_FALSE(slot.try_acquire());
+  is_lost(permit, another);
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+/// Who waits on the condition of a lock that one reader has alone is notified, and waits for that reader.
+TEST_F(alone_fault, reader_notifies_who_waits_to_write) {
+  client other{server_.url(), with_long_timeouts({.recheck = 30s})};
+  shared_mutex others{other, "m", {.ttl = 5min}};
+  condition changed{other, "m"};
+  auto waiting = std::async(std::launch::async, [&] {
+    auto writing = others.acquire();
+    auto const before = writing.token();
+    changed.wait(writing);
+    return writing.valid() && writing.token() > before;
+  });
+  ASSERT_TRUE(eventually([&] { return raw_.exists(names::condition("m")); }));
+  shared_mutex mutex{redis_, "m", {.ttl = 5min}};
+  auto reading = have_alone([&] { return mutex.acquire_shared(); });
+  EXPECT_EQ((condition{redis_, "m"}.notify_one()), 1);
+  ASSERT_TRUE(eventually([&] { return raw_.exists(names::queue("m")); }));
+  EXPECT_TRUE(reading.valid());
+  EXPECT_EQ(reading.release(), release_result::released);
+  EXPECT_TRUE(waiting.get());
+  EXPECT_TRUE(eventually([&] { return !raw_.exists("m") && !raw_.exists(names::queue("m")); }));
 }
 
 }  // namespace

@@ -46,8 +46,8 @@ end
 -- Grants the lock, which is free, or about to be, or the readers', to all readers at the head of the queue, up to the first waiter
 -- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. Those that wait for
 -- an upgrade lease while another has it are passed over, and keep their places. `self`, if given, is who asks, and is told by the
--- reply. `first`, if given, is a reader that has just been taken from the queue, and its ticket. Returns how many are in, and 'mute'
--- when there is no right to publish.
+-- reply. `first`, if given, is a reader that has just been taken from the queue, and its ticket. Returns how many are in, 'mute' when
+-- there is no right to publish, and whether any was passed over.
 local function let_readers_in(lock, counter, queue, grant_ms, self, first)
   local readers = readers_beside(queue)
   -- Before anything is written: another kind of key ends the script here.
@@ -101,5 +101,5 @@ local function let_readers_in(lock, counter, queue, grant_ms, self, first)
   elseif token and not shared then
     redis.call('DEL', lock)
   end
-  return count, mute
+  return count, mute, #passed_over > 0
 end

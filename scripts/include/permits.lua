@@ -87,10 +87,12 @@ local function take_out(owner)
   return true
 end
 
--- Takes those out whose time is over. Returns the one that is next, and until when it has its permits.
+-- Takes those out whose time is over. Returns the one that is next, and until when it has its permits. Where more than are out were
+-- taken out, the marker isn't the first any more: then somebody has written into the set, and all the others stay.
 local function drop_expired()
   while true do
     local first = redis.call('ZRANGE', lock, 1, 1, 'WITHSCORES')
+    if limit and first[1] == marker() then return nil end
     if not first[1] or tonumber(first[2]) > now_ms() then return first[1], first[2] end
     take_out(first[1])
   end
@@ -116,21 +118,23 @@ local function let_in(grant_ms, self, ttl_ms)
     local fits = out + amount <= limit
     if amount > limit then
       place = place + 1
-    elseif fits and waiter == self then
-      put_in(waiter, amount, ttl_ms)
-      mine = true
-    elseif fits then
-      local token = take_tokens(counter, redis.call('GET', counter), 1)
-      put_in(waiter, amount, grant_ms)
-      local message = string.format('granted %s %.0f 1 %s', string.sub(waiter, 38), token, lock)
-      local heard = to_inbox(waiter, counter, message)
-      local mute = type(heard) == 'table'
-      if mute or heard == 0 then take_out(waiter) end
-      if mute then return mine end
-    elseif out == limit or waiter == self or not is_gone(waiter, since) then
-      return mine
+    else
+      if fits and waiter == self then
+        put_in(waiter, amount, ttl_ms)
+        mine = true
+      elseif fits then
+        local token = take_tokens(counter, redis.call('GET', counter), 1)
+        put_in(waiter, amount, grant_ms)
+        local message = string.format('granted %s %.0f 1 %s', string.sub(waiter, 38), token, lock)
+        local heard = to_inbox(waiter, counter, message)
+        local mute = type(heard) == 'table'
+        if mute or heard == 0 then take_out(waiter) end
+        if mute then return mine end
+      elseif out == limit or waiter == self or not is_gone(waiter, since) then
+        return mine
+      end
+      redis.call('ZREM', queue, waiter, waiter .. ':p')
     end
-    if amount <= limit then redis.call('ZREM', queue, waiter, waiter .. ':p') end
   end
   return mine
 end

@@ -13,9 +13,10 @@ local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
     local waiter, since = first[1], first[2]
     if not waiter then return 'nobody' end
     if is_reader(waiter) then
-      local count, mute = let_readers_in(lock, counter, queue, grant_ms, self, first)
+      local count, mute, passed_over = let_readers_in(lock, counter, queue, grant_ms, self, first)
       if count > 0 then return 'granted' end
       if mute then return mute end
+      if passed_over then return 'nobody' end  -- they are the first again: it isn't free, as who asks has said
     elseif string.sub(waiter, -2) ~= ':w' then
       if waiter == self then return 'self' end
       local number = string.sub(waiter, 38)

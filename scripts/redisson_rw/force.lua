@@ -1,6 +1,7 @@
 -- Takes a lock from its holders, if the one that was seen there still is in it: `field` is a reader's owner id, a writer's with
 -- `:write` behind it, or empty for whoever is in it. A reader goes alone, with all of its holds, as if it had released each: which
--- mends a count that is too high. Otherwise the lock ends, with all keys of its readers, and all who wait are told.
+-- mends a count that is too high. Otherwise the lock ends, with all keys of its readers, and all who wait are told. Of these keys at
+-- most 10,000 are deleted, whatever the counts say: the others end by themselves.
 -- Reply: 1 done; 0 the lock was gone; -1 the key is something else, or that one isn't in it.
 local lock = KEYS[1]
 local field = ARGV[1]
@@ -10,8 +11,11 @@ local channel = ARGV[4]
 -- @include rw_look
 -- @include tell
 -- @include rw_settle
+local most = 10000
 local function end_holds(reader, count)
-  for hold = 1, tonumber(count) or 0 do redis.call('DEL', lives .. reader .. ':rwlock_timeout:' .. hold) end
+  local holds = math.max(0, math.min(tonumber(count) or 0, most))
+  most = most - holds
+  for hold = 1, holds do redis.call('DEL', lives .. reader .. ':rwlock_timeout:' .. hold) end
 end
 local mode, _, misfit = rw_look(lock)
 if misfit or field == 'mode' then return -1 end

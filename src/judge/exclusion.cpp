@@ -50,19 +50,19 @@ void exclusion::check_company(hold_state const& hold, part const& of, instant no
     auto const& parts = state_.parts_of(other->lock).parts;
     auto const as = std::ranges::find(parts, of.name, &part::name);
     if (!may_be_beside(of.as, as->as)) clashes_.push_back({other, &hold, of.name, now});
-    beside += state_.amount_of(*as, *other);
+    beside = sum(beside, state_.amount_of(*as, *other));
     if (of.as == company::permits) others.push_back(other);
   }
   auto const limit = state_.names[of.name].permits.most();
-  auto const own = state_.amount_of(of, hold);
+  auto const out = sum(beside, state_.amount_of(of, hold));
   // Those of other hosts may have ended by then, by their clocks.
   auto const certain = std::ranges::all_of(others, [&](hold_state const* other) {
     return state_.doubt(other->client, hold.client) == 0 || other->until - now > state_.uncertainty;
   });
-  if (of.as != company::permits || limit == 0 || beside + own <= limit || !certain) return;
+  if (of.as != company::permits || limit == 0 || out <= limit || !certain) return;
   finding found{.broken = promise::exclusion,
-                .text = std::to_string(beside + own) + " permits of " + state_.name_text(of.name) +
-                        " are out, of " + std::to_string(limit)};
+                .text = std::to_string(out) + " permits of " + state_.name_text(of.name) + " are out, of " +
+                        std::to_string(limit)};
   auto from = now;
   for (auto const* const other : others) {
     state_.tell(found, *other);

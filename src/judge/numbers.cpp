@@ -41,15 +41,15 @@ void numbers::set_latch(latch& to, record const& line) {
       to.counted[line.client] = 0;
       return;
     case event::set:
-      to.left = line.n - to.counted[line.client];
+      to.left = sum(line.n, -to.counted[line.client]);
       to.counted.erase(line.client);
       to.known = to.left > 0;
       to.set = place_of(line);
       to.set_by = line.client;
       return;
     case event::counted:
-      for (auto& [client, counted] : to.counted) counted += line.n;
-      to.left -= line.n;
+      for (auto& [client, counted] : to.counted) counted = sum(counted, line.n);
+      to.left = sum(to.left, -line.n);
       to.known = to.known && to.left > 0;
       return;
     case event::opened:
@@ -75,8 +75,8 @@ void numbers::set_permits(permits& to, record const& line, std::uint32_t name) {
       check_permits(to, name, line.client, place_of(line));
       return;
     case event::added:
-      to.out -= line.n;
-      to.out_since -= line.n;
+      to.out = sum(to.out, -line.n);
+      to.out_since = sum(to.out_since, -line.n);
       return;
     default:
       return;
@@ -110,9 +110,9 @@ void numbers::taken(wait_state const& wait, record const& line) {
       return;
     case kind::semaphore: {
       auto& here = permits_[name];
-      here.out_since += wait.amount;
+      here.out_since = sum(here.out_since, wait.amount);
       here.most_since = std::max(here.most_since, here.out_since);
-      here.out += wait.amount;
+      here.out = sum(here.out, wait.amount);
       if (here.out <= here.most) return;
       here.most = here.out;
       if (here.known) check_permits(here, name, line.client, place_of(line));

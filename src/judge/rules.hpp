@@ -5,9 +5,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <set>
 
 namespace holdfast::judging {
+
+/// Of counts, which are added up without end, and of which a history may claim any: stays within the type.
+constexpr std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t result = 0;
+  if (!__builtin_add_overflow(a, b, &result)) return std::max(result, -most);
+  return b < 0 ? -most : most;
+}
 
 /// Who may hold a name at the same time.
 enum class company : std::uint8_t {

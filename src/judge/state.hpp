@@ -91,7 +91,7 @@ class permit_limit {
     limit_ = number;
     set_ = true;
   }
-  void add(std::int64_t number) noexcept { limit_ += number; }
+  void add(std::int64_t number) noexcept { limit_ = sum(limit_, number); }
   /// 0: nothing is known.
   [[nodiscard]] std::int64_t most() const noexcept {
     auto result = limit_;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/broken.hpp"
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
@@ -61,7 +62,7 @@ bool semaphore::try_set_permits(std::int64_t permits) {
   sync::check_number("the number of permits of", name(), permits, 0, sync::most_permits);
   auto& core = *impl_->binding.core();
   core.record_number(history::event::setting, history::kind::semaphore, name(), permits);
-  if (!impl_->permits.try_set(permits, permits)) return false;
+  if (!impl_->permits.try_set(broken("semaphore") ? permits + 1 : permits, permits)) return false;
   core.record_number(history::event::set, history::kind::semaphore, name(), permits);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <new>
 #include <utility>
 
+#include "base/broken.hpp"
 #include "base/ids.hpp"
 #include "engine/contention/decisions.hpp"
 
@@ -11,6 +12,18 @@ namespace {
 
 /// The pause after an error that passes by itself.
 constexpr std::chrono::milliseconds trouble_floor{20};
+
+std::chrono::microseconds waited_for(time_point came_at, time_point now) {
+  if (broken("L3")) came_at = time_point{} - now.time_since_epoch();  // who comes later says more
+  return std::chrono::duration_cast<std::chrono::microseconds>(now - came_at);
+}
+
+/// How many permits or parties there are.
+int number_of_all(effective_options const& options) {
+  if (broken("permits")) return options.size + 1;
+  if (broken("barrier")) return options.size - 1;
+  return options.size;
+}
 
 }  // namespace
 
@@ -68,11 +81,11 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .ttl = contender.ttl,
           .tokens = options.handoff_limit + 1,
           .amount = contender.amount,
-          .size = first.options->size,
+          .size = number_of_all(*first.options),
           .join = contender.requested_join,
           .listening = contender.listening,
           .ticket = contender.ticket,
-          .waited = std::chrono::duration_cast<std::chrono::microseconds>(now - first.came_at),
+          .waited = waited_for(first.came_at, now),
           .newest = contender.counter,
           .in_place_of = first.in_place_of,
           .policy = contender.policy};

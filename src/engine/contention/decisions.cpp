@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/broken.hpp"
+
 namespace holdfast::engine {
 namespace {
 
@@ -114,6 +116,7 @@ bool asked_for_another_amount(lock_queue const& queue) noexcept {
 }
 
 std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept {
+  if (broken("L1")) return std::chrono::hours{1};
   if (reply.pttl.count() < 0) return recheck;
   auto const position = std::max<std::int64_t>(reply.ahead, 0) + 1;
   return std::min(recheck, reply.pttl + expiry_slack * position);

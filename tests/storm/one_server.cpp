@@ -229,6 +229,26 @@ class with_module final : public deployment {
       with_commands_for_tests({.persistent = true, .args = {"--loadmodule", HOLDFAST_MODULE_FILE}}))};
 };
 
+/// Its clock runs faster than those of its clients, and is set back by what it has gained when it starts
+/// again.
+class with_a_fast_clock final : public deployment {
+ public:
+  [[nodiscard]] std::string url(int /*worker*/) const override { return server_->url(); }
+  std::vector<fault> faults() override {
+    auto all = faults_without_loss(*server_);
+    all.push_back(restart_of(*server_, "server restarted with its data"));
+    return all;
+  }
+  void heal() override {
+    if (!server_->runs()) server_->start();
+    (void)server_->try_command({"CONFIG", "SET", "maxmemory", "0"});
+  }
+
+ private:
+  std::unique_ptr<redis_server> server_{
+      redis_server::make(with_commands_for_tests({.persistent = true, .preload = HOLDFAST_FAST_CLOCK}))};
+};
+
 /// Packets are dropped, and what TCP sends again comes late.
 class in_a_namespace final : public deployment {
  public:
@@ -272,6 +292,9 @@ std::vector<terrain> terrains_of_one_server() {
            .keeps = true,
            .lacking = std::string_view{HOLDFAST_MODULE_FILE}.empty() ? "it isn't built" : "",
            .make = [] { return std::make_unique<with_module>(); }},
+          {.name = "a server whose clock runs fast",
+           .keeps = true,
+           .make = [] { return std::make_unique<with_a_fast_clock>(); }},
           {.name = "a network that drops packets",
            .keeps = true,
            .lacking = test::private_network::lacking(),

@@ -165,7 +165,9 @@ std::string redis_server::url_of_several(std::string const& kind, std::string co
 }
 
 std::vector<std::string> redis_server::arguments() const {
-  std::vector<std::string> words{server_program()};
+  std::vector<std::string> words;
+  if (!options_.preload.empty()) words = {"env", "LD_PRELOAD=" + options_.preload};
+  words.push_back(server_program());
   auto const add = [&words](std::vector<std::string> const& more) {
     words.insert(words.end(), more.begin(), more.end());
   };

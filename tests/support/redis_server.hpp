@@ -31,6 +31,7 @@ struct server_options {
   std::string config{};
   /// Folder of a server whose certificates this one uses too, so that they trust each other; empty: its own.
   std::filesystem::path certificates{};
+  std::string preload{};  ///< a library in LD_PRELOAD
 };
 
 /// The program that is run as a server.

@@ -29,23 +29,7 @@ constexpr auto calm = 3s;         ///< without faults, at the end
 constexpr auto to_be_free = 20s;  ///< after all have ended
 constexpr auto step = 20ms;
 
-std::vector<fault> faults_of(crowd& people) {
-  auto const somebody = [&people](dice& by) { return static_cast<int>(by.between(0, people.size() - 1)); };
-  auto const freeze = [&people, somebody](dice& by, std::chrono::milliseconds least,
-                                          std::chrono::milliseconds most) {
-    auto const worker = somebody(by);
-    people.freeze(worker);
-    return ending{by.between(least, most), [&people, worker] { people.thaw(worker); }};
-  };
-  return {{"SIGKILL", "clients",
-           [&people, somebody](dice& by) {
-             people.kill(somebody(by));
-             return ending{};
-           }},
-          // The judge can't tell a pause of 2.0 to 2.5 s from none.
-          {"SIGSTOP, short", "clients", [freeze](dice& by) { return freeze(by, 200ms, 1'500ms); }},
-          {"SIGSTOP past the ttl", "clients", [freeze](dice& by) { return freeze(by, 3'000ms, 6'000ms); }}};
-}
+int somebody(crowd const& people, dice& by) { return static_cast<int>(by.between(0, people.size() - 1)); }
 
 /// Whether each name can be had when all have gone: nothing is left behind.
 std::string what_is_left(deployment const& servers, std::string const& kinds) {
@@ -139,6 +123,26 @@ void count_into(arena_result& result, crowd const& people, bool keeps) {
 std::vector<terrain> all_terrains() {
   auto all = terrains_of_one_server();
   std::ranges::move(terrains_of_several_servers(), std::back_inserter(all));
+  return all;
+}
+
+std::vector<fault> pauses_of(crowd& people) {
+  auto const freeze = [&people](dice& by, std::chrono::milliseconds least, std::chrono::milliseconds most) {
+    auto const worker = somebody(people, by);
+    people.freeze(worker);
+    return ending{by.between(least, most), [&people, worker] { people.thaw(worker); }};
+  };
+  // The judge can't tell a pause of 2.0 to 2.5 s from none.
+  return {{"SIGSTOP, short", "clients", [freeze](dice& by) { return freeze(by, 200ms, 1'500ms); }},
+          {"SIGSTOP past the ttl", "clients", [freeze](dice& by) { return freeze(by, 3'000ms, 6'000ms); }}};
+}
+
+std::vector<fault> faults_of(crowd& people) {
+  std::vector<fault> all{{"SIGKILL", "clients", [&people](dice& by) {
+                            people.kill(somebody(people, by));
+                            return ending{};
+                          }}};
+  std::ranges::move(pauses_of(people), std::back_inserter(all));
   return all;
 }
 

@@ -56,6 +56,11 @@ struct terrain {
 [[nodiscard]] std::vector<terrain> terrains_of_one_server();
 [[nodiscard]] std::vector<terrain> terrains_of_several_servers();
 
+class crowd;
+/// What can happen to its processes while they last; and what ends them.
+[[nodiscard]] std::vector<fault> pauses_of(crowd& people);
+[[nodiscard]] std::vector<fault> faults_of(crowd& people);
+
 struct arena_result {
   std::string name{};
   std::map<std::string, std::int64_t> faults{};

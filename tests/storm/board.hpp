@@ -34,6 +34,14 @@ inline constexpr std::array<std::string_view, 15> deed_words{
 /// Of the names whose tokens the store knows.
 inline constexpr std::size_t most_resources = 32;
 
+/// What a worker takes of the machine, as it says itself.
+struct usage {
+  std::atomic<std::int64_t> kib;          ///< of memory, trimmed; 0: it hasn't said yet
+  std::atomic<std::int64_t> descriptors;  ///< open files
+};
+/// Of workers that last: see soak.
+inline constexpr std::size_t most_measured = 4;
+
 /// In a file that all processes of an arena have mapped. It holds no lock, so a process that is killed or
 /// frozen anywhere holds up nobody.
 struct board_content {
@@ -48,6 +56,7 @@ struct board_content {
   std::atomic<std::int64_t> broken;   ///< that it refused, though the lease was still valid afterwards
   std::atomic<std::int64_t> forks;
   std::atomic<std::int64_t> exits;
+  std::array<usage, most_measured> usages;
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 

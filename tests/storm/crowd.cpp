@@ -40,12 +40,14 @@ void crowd::spawn(int worker) {
   auto& of = members_.at(static_cast<std::size_t>(worker));
   auto const number = std::to_string(worker) + '-' + std::to_string(++of.spawned);
   of.killed = of.frozen = false;
-  of.process = std::make_unique<test::process>(command_of({.url = options_.url(worker),
-                                                           .history = options_.folder / (number + ".jsonl"),
-                                                           .board = options_.folder / "board",
-                                                           .kinds = options_.kinds,
-                                                           .seed = dice_.seed(),
-                                                           .threads = options_.threads}));
+  of.process = std::make_unique<test::process>(command_of(
+      {.url = options_.url(worker),
+       .history = options_.lasting ? std::string{} : (options_.folder / (number + ".jsonl")).string(),
+       .board = options_.folder / "board",
+       .kinds = options_.kinds,
+       .seed = dice_.seed(),
+       .threads = options_.threads,
+       .measured_as = options_.lasting ? worker : -1}));
 }
 
 void crowd::kill(int worker) {
@@ -77,6 +79,7 @@ void crowd::look() {
     auto const code = of.process->exit_code();
     if (!code) continue;
     note_end(of, worker, *code);
+    if (options_.lasting) problems_.push_back("worker " + std::to_string(worker) + " ended early");
     spawn(worker);
   }
 }

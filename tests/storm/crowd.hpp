@@ -20,6 +20,7 @@ struct crowd_options {
   int workers = 4;
   int threads = 3;
   std::string kinds{"all"};
+  bool lasting = false;  ///< they end at the end only, measure themselves, and write no histories
   std::function<std::string(int worker)> url{};
 };
 
@@ -32,7 +33,8 @@ class crowd {
   void kill(int worker);
   void freeze(int worker);
   void thaw(int worker);
-  /// Starts those that have ended, by a fault or by themselves, and notes what went wrong.
+  /// Starts those that have ended, by a fault or by themselves, and notes what went wrong: of those that
+  /// should last, that they ended.
   void look();
   /// Ends all of them in order.
   void finish();

@@ -1,6 +1,7 @@
 /// The storm: random locks in many processes, on all kinds of deployments, under random faults. The judge
 /// reads what the clients have written (docs/reliability.md).
 #include "arena.hpp"
+#include "soak.hpp"
 #include "worker.hpp"
 
 #include <fmt/format.h>
@@ -23,28 +24,35 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto usage = R"(storm [--seconds N] [--seed S] [--only TEXT] [--folder FOLDER] [--list]
+constexpr auto usage = R"(storm [--seconds N] [--seed S] [--only TEXT] [--folder FOLDER] [--list] [--soak]
   --seconds N   how long (default: 90); in rounds of 120 s at most. Round r has the seed S + r
   --seed S      of all choices (default: a random one, which is printed)
   --only TEXT   only deployments whose name has TEXT in it
   --folder F    for the histories (default: a new one in /tmp); those of a round that passed are removed
   --list        the deployments, and what can't be had here
+  --soak        clients that last, for half of the time (default: 3600) without faults, for half with: what
+                they take of memory and descriptors has to stay what it is
 Prints counts, and what was broken. The last line is "N passed, N failed": deployments, in each round.)";
 constexpr auto longest_round = 120s;
+constexpr std::chrono::seconds usual_storm = 90s;
+constexpr std::chrono::seconds shortest_storm = 5s;
+constexpr std::chrono::seconds usual_soak = 1h;
+constexpr std::chrono::seconds shortest_soak = 20s;
 
 struct options {
-  std::chrono::seconds time = 90s;
+  std::optional<std::chrono::seconds> time{};
   std::uint64_t seed = std::random_device{}();
   std::string only{};
   std::filesystem::path folder{};
   bool list = false;
+  bool soak = false;
 };
 
 std::optional<options> read(std::vector<std::string> const& words) {
   options result;
   for (std::size_t i = 0; i != words.size(); ++i) {
-    if (words[i] == "--list") {
-      result.list = true;
+    if (words[i] == "--list" || words[i] == "--soak") {
+      (words[i] == "--list" ? result.list : result.soak) = true;
       continue;
     }
     if (i + 1 == words.size()) return std::nullopt;
@@ -64,7 +72,8 @@ std::optional<options> read(std::vector<std::string> const& words) {
       return std::nullopt;
     }
   }
-  if (result.time < 5s) return std::nullopt;
+  if (!result.time) result.time = result.soak ? usual_soak : usual_storm;
+  if (*result.time < (result.soak ? shortest_soak : shortest_storm)) return std::nullopt;
   return result;
 }
 
@@ -156,9 +165,14 @@ int run(options how) {
   }
   auto const own_folder = how.folder.empty();
   if (own_folder) how.folder = folder_for_histories();
+  if (how.soak) {
+    auto const code = run_soak(where, how.seed, *how.time, how.folder);
+    if (own_folder) std::filesystem::remove_all(how.folder);
+    return code;
+  }
   totals sum;
   auto round = std::uint64_t{0};
-  for (auto left = how.time; left > 0s; ++round) {
+  for (auto left = *how.time; left > 0s; ++round) {
     auto const time = std::min<std::chrono::seconds>(left, longest_round);
     run_round(where, how.seed + round, time, how.folder / std::to_string(how.seed + round), sum);
     std::error_code ignored;

@@ -4,6 +4,7 @@
 
 #include <holdfast/mutex.hpp>
 
+#include <malloc.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
@@ -12,6 +13,8 @@
 #include <cstring>
 #include <ctime>
 #include <exception>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -28,6 +31,7 @@ constexpr auto tick = 100ms;
 constexpr auto most_ticks = 500;
 constexpr auto between_exits = 500;  ///< ticks, on average
 constexpr auto between_forks = 250;
+constexpr auto between_measurements = 10;
 
 [[noreturn]] void fail(std::string line) {
   line += '\n';
@@ -42,6 +46,17 @@ client_options options_of(std::string const& history) {
           .recheck = 500ms,
           .history = history,
           .log = [](log_level, std::string_view) {}};
+}
+
+/// Memory that was freed goes back to the machine first: what is left is in use, or between what is.
+void measure(usage& into) {
+  ::malloc_trim(0);
+  std::int64_t all_pages = 0;
+  std::int64_t resident_pages = 0;
+  std::ifstream{"/proc/self/statm"} >> all_pages >> resident_pages;
+  std::filesystem::directory_iterator const files{"/proc/self/fd"};
+  into.descriptors = std::distance(begin(files), end(files)) - 1;  // without that for the folder
+  into.kib = resident_pages * (::sysconf(_SC_PAGESIZE) / 1024);
 }
 
 class worker {
@@ -63,7 +78,12 @@ class worker {
     for (auto& each : threads_) each->begin([this](one_thread& self) { work(self); });
     std::thread{[this] { watch(); }}.detach();
     timespec const one_tick{0, std::chrono::nanoseconds{tick}.count()};
-    while (::sigtimedwait(&signals, nullptr, &one_tick) != SIGTERM) {
+    for (auto ticks = 1; ::sigtimedwait(&signals, nullptr, &one_tick) != SIGTERM; ++ticks) {
+      if (task_.measured_as >= 0) {
+        if (ticks % between_measurements == 0)
+          measure(board_.content().usages.at(static_cast<std::size_t>(task_.measured_as)));
+        continue;
+      }
       if (!quorum_ && dice_.one_in(between_forks)) fork_once();
       if (dice_.one_in(between_exits)) {
         ++board_.content().exits;
@@ -174,11 +194,12 @@ std::vector<std::string> command_of(worker_task const& task) {
           task.board,
           task.kinds,
           std::to_string(task.seed),
-          std::to_string(task.threads)};
+          std::to_string(task.threads),
+          std::to_string(task.measured_as)};
 }
 
 void run_worker_if_requested(int argc, char** argv) {
-  constexpr auto words_of_a_worker = 8;
+  constexpr auto words_of_a_worker = 9;
   if (argc != words_of_a_worker || std::strcmp(argv[1], mark) != 0) return;
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -191,7 +212,8 @@ void run_worker_if_requested(int argc, char** argv) {
                            .board = argv[4],
                            .kinds = argv[5],
                            .seed = std::stoull(argv[6]),
-                           .threads = std::stoi(argv[7])};
+                           .threads = std::stoi(argv[7]),
+                           .measured_as = std::stoi(argv[8])};
     auto& self = *new worker{task};
     self.run(signals);
   } catch (std::exception const& problem) {

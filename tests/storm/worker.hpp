@@ -14,6 +14,9 @@ struct worker_task {
   std::string kinds{};  ///< "quorum", or "all"
   std::uint64_t seed = 0;
   int threads = 3;
+  /// It lasts: no exit(), no fork(); and it measures itself, for that place on the board. Below 0: it
+  /// doesn't.
+  int measured_as = -1;
 };
 
 /// The command that runs it: this program, started again.

@@ -10,10 +10,13 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace holdfast {
+
+class observer;
 
 using std::chrono::milliseconds;
 
@@ -236,6 +239,10 @@ struct client_options {
   /// requests of that turn, so keep the file on a local disk. A write that fails ends the history, with one
   /// warning in the log.
   std::string history{};
+
+  /// Hears of each wait, each lease and what became of it: <holdfast/observer.hpp>. Null: nothing is told,
+  /// and nothing is allocated for it.
+  std::shared_ptr<holdfast::observer> observer{};
 
   /// Where log lines go. Empty: nowhere.
   log_hook log{};

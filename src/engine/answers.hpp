@@ -22,6 +22,7 @@ using std::chrono::milliseconds;
 struct granted {
   std::int64_t token = 0;  ///< the first token
   int count = 1;           ///< how many tokens there are from it on
+  bool by_message = false;
 };
 
 /// PTTL of a key that has none.

@@ -196,8 +196,9 @@ bool core::shut() noexcept {
   contention_.contending.stop_mending();
   ask_all_again_.disarm();
   queues_.remove_contenders();
-  if (recorder_) recorder_->closed(boot_clock::now());
+  if (moments_) moments_->closed(boot_clock::now());
   loop_.leave(hold);  // runs the callbacks that are left
+  if (moments_) moments_->end(alone);
   return alone;
 }
 

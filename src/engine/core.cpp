@@ -45,9 +45,9 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                   [this](log_level level, std::string const& message) {
                     log_(level, [&] { return client_.url + ": " + message; });
                   }},
-      settings_{make_settings(url_.server, client_.options, broken_connections_, translator_)},
+      settings_{make_connection_settings()},
       backend_{make_backend(make_deployment)},
-      recorder_{make_recorder()},
+      moments_{make_moments()},
       renewer_{
           loop_,
           *backend_,
@@ -55,10 +55,10 @@ core::core(net::deployment_url url, client_options options, topology::deployment
           {.lost = [this](lease_state& lease, loss_cause cause,
                           time_point now) { contention_.ends.lose(lease, cause, now); },
            .outlived = [this](lease_state& lease, time_point now) { contention_.ends.take_back(lease, now); },
-           .renewed = recorder_ ? std::function{[this](lease_state const& lease, time_point now) {
-             recorder_->renewed(lease, now);
-           }}
-                                : nullptr}},
+           .renewed =
+               moments_ ? std::function{[this](lease_state const& lease, time_point was_until,
+                                               time_point now) { moments_->renewed(lease, was_until, now); }}
+                        : nullptr}},
       notifications_{loop_, *backend_, client_, log_, on_messages()},
       presence_{loop_,
                 *backend_,
@@ -85,7 +85,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .delayed = delayed_,
                                    .kept = kept_keys_,
                                    .releases = pending_releases_,
-                                   .history = recorder_.get()}},
+                                   .tell = moments_.get()}},
       release_requests_{loop_, *backend_, queues_, holders_,
                         [this](lease_state& lease) {
                           contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
@@ -125,14 +125,14 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
           [this] {
             auto const now = boot_clock::now();
             contention_.fast.note_trouble(now);
-            if (recorder_) recorder_->trouble("broken", now);
+            if (moments_) moments_->trouble("broken", now);
             ask_about_all(now);
           },
       .rerouted =
           [this] {
             auto const now = boot_clock::now();
             contention_.fast.note_trouble(now);
-            if (recorder_) recorder_->trouble("rerouted", now);
+            if (moments_) moments_->trouble("rerouted", now);
           },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
@@ -145,16 +145,29 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
       make_deployment(loop_, url_, settings_, stats_, std::move(handlers)), client_.no_memory);
 }
 
-std::unique_ptr<recorder> core::make_recorder() {
-  if (client_.options.history.empty()) return nullptr;
-  return std::make_unique<recorder>(loop_, client_, stats_, log_, [this] { return backend_->up(); });
+net::settings core::make_connection_settings() {
+  auto made = make_settings(url_.server, client_.options, broken_connections_, translator_);
+  if (!client_.options.observer) return made;
+  made.lost = [this] { moments_->disconnected(boot_clock::now()); };
+  made.restored = [this](std::chrono::nanoseconds away) { moments_->reconnected(away, boot_clock::now()); };
+  return made;
+}
+
+std::unique_ptr<moments> core::make_moments() {
+  std::unique_ptr<recorder> history;
+  std::unique_ptr<observation> observed;
+  if (!client_.options.history.empty())
+    history = std::make_unique<recorder>(loop_, client_, stats_, log_, [this] { return backend_->up(); });
+  if (client_.options.observer) observed = std::make_unique<observation>(loop_, client_);
+  if (!history && !observed) return nullptr;
+  return std::make_unique<moments>(std::move(history), std::move(observed));
 }
 
 void core::record_number(history::event what, history::kind of, std::string_view name,
                          std::int64_t number) noexcept {
-  if (!recorder_ || forked()) return;
+  if (!moments_ || forked()) return;
   reactor::lock hold{loop_.mutex()};
-  recorder_->numbered(what, of, name, number, boot_clock::now());
+  moments_->numbered(what, of, name, number, boot_clock::now());
   loop_.leave(hold);
 }
 
@@ -174,7 +187,7 @@ void core::on_moved(std::string const& server) {
   log_(log_level::info, [&] { return client_.url + ": served by " + server + " from now on"; });
   auto const now = boot_clock::now();
   contention_.fast.note_trouble(now);
-  if (recorder_) recorder_->trouble("moved", now);
+  if (moments_) moments_->trouble("moved", now);
   ask_about_all(now);
   contention_.requests.send_all_soon(now);
 }

@@ -110,7 +110,8 @@ class core : public std::enable_shared_from_this<core> {
 
  private:
   [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);
-  [[nodiscard]] std::unique_ptr<recorder> make_recorder();
+  [[nodiscard]] net::settings make_connection_settings();
+  [[nodiscard]] std::unique_ptr<moments> make_moments();
   [[nodiscard]] notifications::events on_messages();
   void on_moved(std::string const& server);
   void ask_about_all(time_point now) noexcept;
@@ -135,7 +136,7 @@ class core : public std::enable_shared_from_this<core> {
   deferred_log log_{loop_, client_.options.log};
   client_stats stats_;
   std::unique_ptr<lock_backend> const backend_;
-  std::unique_ptr<recorder> const recorder_;  ///< null: there is no history
+  std::unique_ptr<moments> const moments_;  ///< null: nobody wants to know
   // When the last queue goes, this engine doesn't end: the caller that drops it keeps the engine for the
   // length of its call.
   lock_queues queues_{this, client_, [this] { self_.reset(); }};
@@ -163,8 +164,8 @@ class core : public std::enable_shared_from_this<core> {
   deadlocks deadlocks_;
   lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.arrivals,
                          delayed_, busy_report_, server_calls_, deadlocks_};
-  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,    stats_,         holders_,
-                           renewer_, pending_releases_, contention_.ends, delayed_, recorder_.get()};
+  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,    stats_,        holders_,
+                           renewer_, pending_releases_, contention_.ends, delayed_, moments_.get()};
   effective_options_ptr last_options_;
   std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client
 };

@@ -9,7 +9,7 @@
 #include "engine/call_gate.hpp"
 #include "engine/contention/lease_ends.hpp"
 #include "engine/delayed_calls.hpp"
-#include "engine/recorder.hpp"
+#include "engine/moments.hpp"
 
 namespace holdfast::engine {
 
@@ -19,7 +19,7 @@ class lease_calls {
  public:
   lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
               client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
-              lease_ends& ends, delayed_calls& delayed, recorder* history) noexcept
+              lease_ends& ends, delayed_calls& delayed, moments* tell) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -30,7 +30,7 @@ class lease_calls {
         pending_releases_{releases},
         ends_{ends},
         delayed_{delayed},
-        recorder_{history} {}
+        moments_{tell} {}
 
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
   /// the lock guards.
@@ -128,7 +128,7 @@ class lease_calls {
   pending_releases& pending_releases_;
   lease_ends& ends_;
   delayed_calls& delayed_;
-  recorder* recorder_;  ///< null: there is no history
+  moments* moments_;  ///< null: nobody wants to know
 };
 
 /// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
@@ -136,7 +136,7 @@ class lease_calls {
 template <class Handler>
 void lease_calls::convert(lease_state& old, call const& script, time_point now, Handler on_answer) {
   renewer::remove(old);
-  if (recorder_ != nullptr) recorder_->paused(old, now);
+  if (moments_ != nullptr) moments_->paused(old, now);
   backend_.convert(script, std::move(on_answer),
                    {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
 }

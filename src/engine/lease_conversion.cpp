@@ -115,7 +115,7 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   next.inherit(old);
   (void)ends_.finish_here(old, now);
   ++stats_.held_now;
-  if (recorder_ != nullptr) recorder_->turned_into(next, now);
+  if (moments_ != nullptr) moments_->turned_into(next, now);
   renewer_.add(next, now);
   if (!change.from->contender) ends_.ask_after_release(*change.from, now);
 }

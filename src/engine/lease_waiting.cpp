@@ -196,7 +196,7 @@ void lease_calls::finish(laying_down& one, std::shared_ptr<error const> reason) 
 
 /// It wasn't laid down.
 void lease_calls::go_on_with(lease_state& lease, time_point now) noexcept {
-  if (recorder_ != nullptr) recorder_->resumed(lease, now);
+  if (moments_ != nullptr) moments_->resumed(lease, now);
   renewer_.add(lease, now);
 }
 

@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/observation.hpp"
 #include "engine/record.hpp"
 #include "script/names.hpp"
 
@@ -90,6 +91,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
                                     wait_limit wait, std::stop_token const& stop, particulars const& wanted) {
   gate_.check_process();
   if (stop.stop_requested()) throw error{errc::cancelled, cancelled(*queue)};
+  auto observed = observe_caller(client_);
   auto const begun = boot_clock::now();
   auto const end = wait ? begun + *wait : time_point::max();
   auto const once = wait && wait->count() <= 0;
@@ -105,6 +107,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
                         [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
   if (options->options.detect_deadlock) caller.thread = deadlocks::this_thread();
   caller.tries_only = once;
+  caller.observed = std::move(observed);
   caller.amount = wanted.amount;
   caller.in_place_of = wanted.in_place_of;
   caller.number = wanted.number;
@@ -129,6 +132,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
                                wait_limit wait, std::stop_token stop, acquire_handler done,
                                particulars const& wanted) {
   gate_.check_process();
+  auto observed = observe_caller(client_);
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
   auto caller = std::make_shared<called_waiter>(loop_, deadlocks_, queue, options, std::function<void()>{},
@@ -142,6 +146,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   }
   caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
   caller->tries_only = wait && wait->count() <= 0;
+  caller->observed = std::move(observed);
   caller->amount = wanted.amount;
   caller->in_place_of = wanted.in_place_of;
   if (options->options.detect_deadlock) caller->thread = deadlocks_.this_process();

@@ -60,6 +60,16 @@ class waiter : public queue_hook, public try_hook {
   std::uint32_t thread = 0;       ///< that waits, and may be part of a deadlock; 0: nobody looks for one
   std::uint64_t number = 0;  ///< of the contender that it opens: that of a lease which is over; 0: a new one
   bool tries_only = false;   ///< it tries, and doesn't wait
+  bool came_to_try = false;  ///< from the beginning
+  /// How the lock came to it.
+  enum class way : std::uint8_t { answer, handoff, message } came_by = way::answer;
+  /// What its observer knows of it.
+  struct known {
+    std::string trace{};   ///< observer::trace()
+    std::uint64_t id = 0;  ///< 0: nothing
+    bool waiting = false;
+  };
+  std::unique_ptr<known> observed{};  ///< null: the client has no observer
   /// Until when it waits for a server that hasn't answered yet; min(): for connect_timeout, and for one that
   /// was never reached no longer than the first attempt takes; max(): the server is known to exist.
   time_point patient_until = time_point::min();

@@ -274,10 +274,11 @@ void renewer::on_answer(lease_list const& leases, answer<renewals> const& result
 void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remaining,
                       time_point now) noexcept {
   ++counts_.renewals;
+  auto const was_until = lease.provisional ? time_point::max() : lease.deadline();
   lease.provisional = false;
   if (lease.renewals_left > 0) --lease.renewals_left;
   lease.set_deadline(std::max(lease.deadline(), deadline_of(sent_at, lease.options().ttl)));
-  if (events_.renewed) events_.renewed(lease, now);
+  if (events_.renewed) events_.renewed(lease, was_until, now);
   auto const again = lease.options().watchdog && lease.renewals_left != 0;
   auto every = lease.effective().every;
   // A number of renewals is a requested time.

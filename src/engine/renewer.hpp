@@ -20,8 +20,9 @@ class renewer {
     std::function<void(lease_state&, loss_cause, time_point now)> lost;
     /// A renewal may have been carried out after the lease was lost: its key may live on.
     std::function<void(lease_state&, time_point now)> outlived;
-    /// It has a new deadline. Empty: nobody wants to know.
-    std::function<void(lease_state const&, time_point now)> renewed{};
+    /// It has a new deadline; `was_until`: the old one, or max() where that was short from the beginning.
+    /// Empty: nobody wants to know.
+    std::function<void(lease_state const&, time_point was_until, time_point now)> renewed{};
   };
 
   renewer(reactor::loop& loop, lock_backend& backend, client_stats& counts, events handlers);

@@ -207,6 +207,9 @@ void connection::on_up(std::vector<resp::reply>&& found) {
   was_up_ = true;
   down_because_.reset();
   retry_timer_.disarm();
+  auto const broke_at = std::exchange(broke_at_, time_point{});
+  if (broke_at != time_point{} && config().restored)
+    notify([&] { config().restored(boot_clock::now() - broke_at); });
 }
 
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
@@ -228,7 +231,10 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
          reason);
   }
   fail_overdue();
-  if (std::exchange(was_up_, false) && broken_) notify(broken_);
+  if (!std::exchange(was_up_, false)) return;
+  broke_at_ = now;
+  if (config().lost) notify(config().lost);
+  if (broken_) notify(broken_);
 }
 
 /// The time until which a request that was queued at `queued` waits for a connection.

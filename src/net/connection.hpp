@@ -110,6 +110,7 @@ class connection final : public session {
   std::chrono::milliseconds late_after_{};
   std::function<void()> broken_;
   bool was_up_ = false;    ///< until on_down
+  time_point broke_at_{};  ///< the connection that was up; the clock's epoch: none was since, or one is
   bool doubted_ = false;   ///< see doubt()
   bool counted_ = false;   ///< in the loop's interest
   bool expected_ = false;  ///< the server is known to exist

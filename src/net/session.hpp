@@ -37,6 +37,10 @@ struct settings {
   broken_connections* known_broken = nullptr;
   /// Says requests in the commands that the server has; null: as they stand.
   net::translator* translator = nullptr;
+  /// Called when a connection for requests breaks, and when it is up again, with the time between. Empty:
+  /// nobody wants to know.
+  std::function<void()> lost{};
+  std::function<void(std::chrono::nanoseconds away)> restored{};
 };
 
 /// One connection to the server. All under the client's lock. A session may be destroyed under the lock, but

@@ -61,6 +61,7 @@ loop::~loop() {
 }
 
 void loop::wait(lock& hold, blocked_thread& thread) noexcept {
+  if (!deferred_.empty() && !in_callbacks()) flush_all(false);  // the request needn't wait for callbacks
   run_deferred(hold);
   while (thread.done_.load(std::memory_order_relaxed) == 0) {
     if (polling_ && is_keeper()) {

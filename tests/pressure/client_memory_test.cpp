@@ -8,10 +8,44 @@
 #include "support/subjects.hpp"
 
 #include <holdfast/latch.hpp>
+#include <holdfast/observer.hpp>
 #include <holdfast/semaphore.hpp>
 
 namespace holdfast::test {
 namespace {
+
+/// Counts, and allocates nothing.
+class balance final : public observer {
+ public:
+  [[nodiscard]] std::string_view name() const noexcept override { return "balance"; }
+  void on_event(lock_event const& event) override {
+    switch (event.what) {
+      case event_kind::asked:
+        ++waits;
+        return;
+      case event_kind::acquired:
+        ++leases;
+        --waits;
+        return;
+      case event_kind::failed:
+      case event_kind::busy:
+        --waits;
+        return;
+      case event_kind::released:
+        --leases;
+        return;
+      case event_kind::missed:
+        missed += static_cast<int>(event.count);
+        return;
+      default:
+        return;
+    }
+  }
+
+  std::atomic<int> waits = 0;
+  std::atomic<int> leases = 0;
+  std::atomic<int> missed = 0;
+};
 
 class memory_of_a_client : public testing::Test {
  protected:
@@ -37,6 +71,24 @@ TEST_F(memory_of_a_client, may_be_wanting_from_its_making_to_its_end) {
     });
     EXPECT_TRUE(is_free(name_of(n))) << "it left a lock behind";
     EXPECT_TRUE(is_free(name_of(n) + "b")) << "it left a lock behind";
+    return reached;
+  });
+}
+
+TEST_F(memory_of_a_client, may_be_wanting_for_events_and_the_observer_hears_that) {
+  for_each_allocation([this](std::int64_t n) {
+    auto const counts = std::make_shared<balance>();
+    std::optional<client> tested_client{std::in_place, server.url(),
+                                        with_long_timeouts({.observer = counts})};
+    mutex m{*tested_client, name_of(n)};
+    auto const reached = run_short_of_memory(n, [&] {
+      auto const held = m.acquire();
+      (void)m.try_acquire();
+    });
+    tested_client.reset();
+    EXPECT_TRUE(counts->missed > 0 || (counts->waits == 0 && counts->leases == 0));
+    EXPECT_GE(counts->waits, 0);
+    EXPECT_GE(counts->leases, 0);
     return reached;
   });
 }

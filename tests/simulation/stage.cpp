@@ -39,6 +39,7 @@ stage::~stage() {
 }
 
 process& stage::add_process(client_options options) {
+  options.observer = books_.emplace_back(std::make_shared<test::event_book>());
   processes_.push_back(std::make_unique<process>(world_, servers_, network_, std::move(options)));
   return *processes_.back();
 }
@@ -76,6 +77,18 @@ void stage::outwait_ttls() {
   (void)world_.run(longest_ttl, [] { return false; });
 }
 
+void stage::check_events() {
+  for (std::size_t i = 0; i != processes_.size(); ++i) {
+    auto const& book = *books_[i];
+    for (auto const& problem : book.wrong()) judge_.fail("the observer heard " + problem);
+    if (book.missed() != 0) judge_.fail("the observer missed events");
+    if (book.held() != 0) judge_.fail("the observer hears of no end of a lease");
+    // exit() leaves callers of other threads waiting.
+    if (book.waiting() != 0 && !processes_[i]->exiting())
+      judge_.fail("the observer hears of no end of a wait");
+  }
+}
+
 std::vector<std::string> stage::play() {
   for (auto const& actor : actors_) actor->begin();
   for (auto const& keeper : keepers_) keeper->begin(keepers_.size() == 1);
@@ -88,6 +101,7 @@ std::vector<std::string> stage::play() {
   (void)world_.run(5s, [] { return false; });
   for (auto const& process : processes_) process->end();
   judge_.check_end();
+  check_events();
   for (auto const& each : servers_) {
     if (each->left_behind()) outwait_ttls();
     judge_.check_left_behind(*each);

@@ -9,6 +9,7 @@
 
 #include "simulation/latch_keeper.hpp"
 #include "simulation/play.hpp"
+#include "support/event_book.hpp"
 
 namespace holdfast::simulation {
 
@@ -47,6 +48,8 @@ class stage {
  private:
   /// Until all keys are gone that end with their ttl.
   void outwait_ttls();
+  /// What the observers of all clients have heard has to make sense, and to be complete.
+  void check_events();
 
   world world_;
   servers servers_;
@@ -57,6 +60,7 @@ class stage {
   std::uint64_t requests_ = 0;
   std::uint64_t messages_ = 0;
   std::vector<std::unique_ptr<process>> processes_;
+  std::vector<std::shared_ptr<test::event_book>> books_;  ///< of each
   std::vector<std::unique_ptr<actor>> actors_;
   std::vector<std::unique_ptr<latch_keeper>> keepers_;
 };

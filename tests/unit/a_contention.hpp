@@ -26,11 +26,13 @@ class a_contention : public engine_parts {
 
   recorded_waiter& start(lock_options const& options = {}) {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_, options));
+    caller.observed = observe_caller(client_);
     loop_of_client_.arrivals.start(caller, boot_clock::now());
     return caller;
   }
   recorded_waiter& start_try() {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_));
+    caller.observed = observe_caller(client_);
     caller.tries_only = true;
     loop_of_client_.arrivals.start(caller, boot_clock::now());
     return caller;
@@ -60,16 +62,27 @@ class a_contention : public engine_parts {
     return caller;
   }
 
+  /// Tells the observer, if the options have one.
+  [[nodiscard]] std::unique_ptr<moments> make_moments() {
+    if (!client_.options.observer) return nullptr;
+    return std::make_unique<moments>(nullptr, std::make_unique<observation>(loop_, client_));
+  }
+
+  std::unique_ptr<moments> const moments_ = make_moments();
   scripting::preferred_ways ways_;
   holders holders_;
   departed departed_;
-  renewer renewer_{loop_,
-                   backend_,
-                   stats_,
-                   {.lost = [this](lease_state& lease, loss_cause cause,
-                                   time_point now) { loop_of_client_.ends.lose(lease, cause, now); },
-                    .outlived = [this](lease_state& lease,
-                                       time_point now) { loop_of_client_.ends.take_back(lease, now); }}};
+  renewer renewer_{
+      loop_,
+      backend_,
+      stats_,
+      {.lost = [this](lease_state& lease, loss_cause cause,
+                      time_point now) { loop_of_client_.ends.lose(lease, cause, now); },
+       .outlived = [this](lease_state& lease, time_point now) { loop_of_client_.ends.take_back(lease, now); },
+       .renewed =
+           [this](lease_state const& lease, time_point was_until, time_point now) {
+             if (moments_) moments_->renewed(lease, was_until, now);
+           }}};
   acknowledgements acknowledgements_{backend_, client_};
   notifications notifications_{
       loop_,
@@ -111,7 +124,7 @@ class a_contention : public engine_parts {
                                               .delayed = delayed_,
                                               .kept = kept_keys_,
                                               .releases = pending_releases_,
-                                              .history = nullptr}};
+                                              .tell = moments_.get()}};
   lock_queue_ptr queue_;
   std::vector<std::unique_ptr<recorded_waiter>> callers_;
 };

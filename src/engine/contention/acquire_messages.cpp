@@ -50,7 +50,9 @@ void acquire_messages::on_grant(lock_queue& queue, granted const& grant, time_po
     return;
   }
   ++stats_.granted;
-  grants_.on_granted(queue, grant, contender.asked_at, ttl_by_message(contender), now);
+  auto by_message = grant;
+  by_message.by_message = true;
+  grants_.on_granted(queue, by_message, contender.asked_at, ttl_by_message(contender), now);
 }
 
 }  // namespace holdfast::engine

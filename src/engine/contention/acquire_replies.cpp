@@ -90,6 +90,7 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
     contenders_.fail_all(queue, notifications_.refusal(queue), now);
     return;
   }
+  callers_.note_waiting(queue, now);
   if (requests_.replace_contender(queue, now)) return;
   if (contender.ticket.empty() && contender.asked_at == time_point{}) ++stats_.waits;
   presence_.touch(now);

@@ -49,11 +49,13 @@ void acquisitions::queue(waiter& caller, time_point now) {
   if (caller.tries_only) callers::make_try(caller);
   if (queue.holder != nullptr) {
     ++stats_.waits;
+    callers_.note_waiting(queue, now);
     notifications_.listen_ahead(queue, queue.holder->number(), now);
   } else if (!queue.contender) {
     contenders_.open(queue, now);
     requests_.send(queue, now);
   } else {
+    if (queue.contender->current == contender::state::waiting) callers_.note_waiting(queue, now);
     if (queue.contender->current == contender::state::leaving) {
       queue.contender->current = contender::state::asking;
       (void)requests_.replace_contender(queue, now);

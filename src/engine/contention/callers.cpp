@@ -15,8 +15,9 @@ waiter::~waiter() = default;
 
 void callers::begin(waiter& caller, time_point now) noexcept {
   caller.came_at = now;
+  caller.came_to_try = caller.tries_only;
   ++stats_.waiting_now;
-  if (recorder_ != nullptr) recorder_->asked(caller, now);
+  if (moments_ != nullptr) moments_->asked(caller, now);
 }
 
 void callers::finish(waiter& caller, time_point now) noexcept {
@@ -32,7 +33,7 @@ void callers::finish(waiter& caller, time_point now) noexcept {
   } else if (!caller.failure && !caller.tries_only) {
     ++stats_.timed_out;
   }
-  if (recorder_ != nullptr) recorder_->finished(caller, now);
+  if (moments_ != nullptr) moments_->finished(caller, now);
   caller.queue.reset();
   caller.finished();
 }

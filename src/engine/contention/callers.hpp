@@ -6,27 +6,31 @@
 
 #include "engine/busy_report.hpp"
 #include "engine/lock_queue.hpp"
-#include "engine/recorder.hpp"
+#include "engine/moments.hpp"
 
 namespace holdfast::engine {
 
 /// Each caller is finished once. All under the client's lock; `now` is the time of the event.
 class callers {
  public:
-  /// `history`: null when there is none.
-  callers(client_stats& counts, busy_report& report, recorder* history) noexcept
-      : stats_{counts}, busy_report_{report}, recorder_{history} {}
+  /// `tell`: null when nobody wants to know.
+  callers(client_stats& counts, busy_report& report, moments* tell) noexcept
+      : stats_{counts}, busy_report_{report}, moments_{tell} {}
 
   /// A caller has come.
   void begin(waiter& caller, time_point now) noexcept;
+  /// The callers of a queue know that the lock is busy.
+  void note_waiting(lock_queue& queue, time_point now) noexcept {
+    if (moments_ != nullptr) moments_->waiting(queue, now);
+  }
   /// The first caller of a queue has its place in the server's queue from here on.
   void note_queued(lock_queue const& queue, time_point now) noexcept {
-    if (recorder_ != nullptr) recorder_->queued(queue.waiters.front(), now);
+    if (moments_ != nullptr) moments_->queued(queue.waiters.front(), now);
   }
 
   /// Its inbox was closed for a moment, in which releases have passed it by.
   void note_queued_again(lock_queue const& queue, time_point now) noexcept {
-    if (recorder_ != nullptr && !queue.waiters.empty()) recorder_->queued_again(queue.waiters.front(), now);
+    if (moments_ != nullptr && !queue.waiters.empty()) moments_->queued_again(queue.waiters.front(), now);
   }
 
   /// Lets a caller go with its results in place. Afterwards it isn't in the queue any more.
@@ -44,7 +48,7 @@ class callers {
  private:
   client_stats& stats_;
   busy_report& busy_report_;
-  recorder* recorder_;
+  moments* moments_;
 };
 
 }  // namespace holdfast::engine

@@ -103,9 +103,11 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   queue.held_here_since = now;
   queue.handoffs = 0;
   if (exclusive) queue.holder = lease.get();
+  if (grant.by_message) first.came_by = waiter::way::message;
   give(first, lease, now);
   if (exclusive) {
     callers_.finish_tries(queue, nullptr, now);
+    callers_.note_waiting(queue, now);
   } else {
     serve_others(queue, now);
   }
@@ -151,6 +153,7 @@ bool grants::join(waiter& caller, time_point now) {
   auto const lease = holders_.join(queue, caller.options, now);
   if (!lease) return false;
   ++stats_.handed_over;
+  caller.came_by = waiter::way::handoff;
   give(caller, lease, now);
   return true;
 }
@@ -173,6 +176,7 @@ bool grants::hand_over(lock_queue& queue, lease_state& from, time_point now) noe
   queue.uncontended = 0;
   ++stats_.handed_over;
   queue.holder = heir.get();
+  next.came_by = waiter::way::handoff;
   give(next, heir, now);
   return true;
 } catch (std::bad_alloc const&) {

@@ -79,8 +79,8 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     if (done) done(release_result::lost);
     return;
   }
-  if (recorder_ != nullptr)
-    recorder_->kept(
+  if (moments_ != nullptr)
+    moments_->kept(
         lease, remaining ? now + *remaining : lease.deadline() + drift_allowance(lease.options().ttl), now);
   if (!finish_here(lease, now)) {
     // Others of this process share the acquisition, and need its ttl: nothing is kept for this lease.
@@ -109,14 +109,14 @@ void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
 }
 
 bool lease_ends::finish_here(lease_state& lease, time_point now) noexcept {
-  if (recorder_ != nullptr) recorder_->released(lease, now);
+  if (moments_ != nullptr) moments_->released(lease, now);
   lease.set_released();
   loop_.defer(lease.drop_listeners());
   return leave_here(lease, now);
 }
 
 void lease_ends::lay_down(lease_state& lease, time_point now) noexcept {
-  if (recorder_ != nullptr) recorder_->released(lease, now);
+  if (moments_ != nullptr) moments_->released(lease, now);
   lease.set_released();
   (void)leave_here(lease, now);
 }
@@ -255,7 +255,7 @@ void lease_ends::release_unheld(lease_state const& lease, time_point now) noexce
 }
 
 void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now) noexcept {
-  if (recorder_ != nullptr) recorder_->lost(lease, cause, now);
+  if (moments_ != nullptr) moments_->lost(lease, cause, now);
   (void)leave_here(lease, now);
   ++stats_.lost;
   loop_.defer(lease.lose(cause));

@@ -17,7 +17,7 @@ class lease_ends {
              client_stats& counts, holders& held, departed& past, contenders& contending,
              acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
              pending_releases& releases, kept_keys& kept, late_responses& late, delayed_calls& delayed,
-             fast_path& fast, recorder* history) noexcept
+             fast_path& fast, moments* tell) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -35,7 +35,7 @@ class lease_ends {
         late_responses_{late},
         delayed_{delayed},
         fast_path_{fast},
-        recorder_{history} {}
+        moments_{tell} {}
 
   /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
   void release(lease_state& lease, time_point now, release_handler done) noexcept;
@@ -90,7 +90,7 @@ class lease_ends {
   late_responses& late_responses_;
   delayed_calls& delayed_;
   fast_path& fast_path_;
-  recorder* recorder_;  ///< null: there is no history
+  moments* moments_;  ///< null: nobody wants to know
 };
 
 }  // namespace holdfast::engine

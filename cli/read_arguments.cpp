@@ -8,6 +8,7 @@
 #include "completion/completion.hpp"
 
 #include <fmt/format.h>
+#include <holdfast/version.hpp>
 
 #include <algorithm>
 #include <span>
@@ -55,7 +56,7 @@ arguments read_arguments(int const argc, char** const argv) {
 
   arguments result;
   command_line line{"holdfast", "Distributed locks on Redis: a command that runs on one host at a time",
-                    "holdfast " HOLDFAST_VERSION};
+                    "holdfast " HOLDFAST_VERSION_STRING};
   line.footer(main_footer);
   add_run(line, result.chosen, after);
   add_lead(line, result.chosen, after);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <holdfast/mutex.hpp>
+#include <holdfast/version.hpp>
 #include <iostream>
 #include <mutex>
 #include <vector>
@@ -57,7 +58,7 @@ class holdfast_racer : public racer {
  public:
   explicit holdfast_racer(std::string const& url) : redis_{url} { redis_.connect(); }
 
-  [[nodiscard]] std::string version() const override { return HOLDFAST_VERSION; }
+  [[nodiscard]] std::string version() const override { return std::string{holdfast::version}; }
 
   std::unique_ptr<racing_lock> make(std::string const& name, std::optional<milliseconds> ttl, bool) override {
     lock_options options;

@@ -1,24 +1,75 @@
-# cmake --install: headers, library, command with its manual page and completions, and a package for find_package(holdfast).
+# cmake --install: headers, libraries, command with its manual page and completions, module, documentation, and packages for
+# find_package(holdfast) and pkg-config. COMPONENT says which part of it.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
-install(TARGETS holdfast EXPORT holdfast-targets ARCHIVE FILE_SET HEADERS)
-install(EXPORT holdfast-targets NAMESPACE holdfast:: DESTINATION "${package_dir}")
-if(HOLDFAST_MODULE)
-  # Where Debian's packages have such modules; there is one folder for all architectures.
-  install(TARGETS holdfast_module LIBRARY DESTINATION lib/redis/modules)
-endif()
-if(HOLDFAST_CLI)
-  install(TARGETS holdfast_cli RUNTIME)
-  install(FILES man/holdfast.1 DESTINATION "${CMAKE_INSTALL_MANDIR}/man1")
-  set(completions_dir "${PROJECT_BINARY_DIR}/completions")
-  install(FILES "${completions_dir}/bash/holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions")
-  install(FILES "${completions_dir}/zsh/_holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-  install(FILES "${completions_dir}/fish/holdfast.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d")
+set_target_properties(holdfast PROPERTIES EXPORT_NAME static)
+install(TARGETS holdfast EXPORT holdfast-static ARCHIVE COMPONENT development FILE_SET HEADERS COMPONENT development)
+install(EXPORT holdfast-static NAMESPACE holdfast:: FILE holdfast-static.cmake DESTINATION "${package_dir}"
+        COMPONENT development)
+if(HOLDFAST_SHARED)
+  install(TARGETS holdfast_shared EXPORT holdfast-shared
+          LIBRARY COMPONENT library NAMELINK_COMPONENT development)
+  install(EXPORT holdfast-shared NAMESPACE holdfast:: FILE holdfast-shared.cmake DESTINATION "${package_dir}"
+          COMPONENT development)
 endif()
 
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES cmake/holdfast-config.cmake "${PROJECT_BINARY_DIR}/holdfast-config-version.cmake"
-        DESTINATION "${package_dir}")
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+        DESTINATION "${package_dir}" COMPONENT development)
+
+# Without the shared library `pkg-config --libs` has to say what the static one needs; with it `--static --libs`.
+set(pc_libs "")
+set(pc_private "\nLibs.private: -lboost_url -lssl -lcrypto")
+if(NOT HOLDFAST_SHARED)
+  set(pc_libs " -lboost_url -lssl -lcrypto")
+  set(pc_private "")
+endif()
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_FULL_LIBDIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE pc_libdir)
+file(RELATIVE_PATH pc_prefix "/${pc_libdir}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+configure_file(cmake/holdfast.pc.in holdfast.pc @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT development)
+
+# A part of the package that programs ask for by find_package(holdfast COMPONENTS <name>): its targets, and what has to be
+# found for them, each as the arguments of find_package: holdfast_install_component(asio TARGETS holdfast_asio
+# DEPENDENCIES "Boost 1.81"). Its targets link holdfast::holdfast by holdfast_link_of_component, so that they fit both libraries.
+function(holdfast_install_component name)
+  cmake_parse_arguments(PARSE_ARGV 1 component "" "" "TARGETS;DEPENDENCIES")
+  set(text "")
+  foreach(dependency IN LISTS component_DEPENDENCIES)
+    string(APPEND text "holdfast_find_dependency(${dependency})\n")
+  endforeach()
+  string(APPEND text "if(holdfast_FOUND)\n  include(\"\${CMAKE_CURRENT_LIST_DIR}/targets/${name}.cmake\")\nendif()\n")
+  file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/components/${name}.cmake" CONTENT "${text}" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/components/${name}.cmake" DESTINATION "${package_dir}/components"
+          COMPONENT development)
+  install(TARGETS ${component_TARGETS} EXPORT "holdfast-${name}" ARCHIVE COMPONENT development
+          FILE_SET HEADERS COMPONENT development)
+  install(EXPORT "holdfast-${name}" NAMESPACE holdfast:: FILE "${name}.cmake" DESTINATION "${package_dir}/components/targets"
+          COMPONENT development)
+endfunction()
+
+if(HOLDFAST_MODULE)
+  # Where Debian's packages have such modules; there is one folder for all architectures.
+  install(TARGETS holdfast_module LIBRARY DESTINATION lib/redis/modules COMPONENT module)
+endif()
+set(manual man/holdfast.1)
+if(HOLDFAST_CLI)
+  install(TARGETS holdfast_cli RUNTIME COMPONENT command)
+  install(FILES "${manual}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT command)
+  set(completions_dir "${PROJECT_BINARY_DIR}/completions")
+  install(FILES "${completions_dir}/bash/holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
+          COMPONENT command)
+  install(FILES "${completions_dir}/zsh/_holdfast" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions"
+          COMPONENT command)
+  install(FILES "${completions_dir}/fish/holdfast.fish" DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d"
+          COMPONENT command)
+endif()
+
+# Headers, help and messages name these pages as the tree has them: docs/protocol.md.
+install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
+install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)

@@ -39,6 +39,12 @@ function(holdfast_executable target)
   target_link_libraries(${target} PRIVATE holdfast::holdfast)
 endfunction()
 
+# A component of the package (holdfast_install_component) links the library that is in the build, or that a program found:
+# the shared or the static one.
+function(holdfast_link_of_component target scope)
+  target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:holdfast::holdfast>" "$<INSTALL_INTERFACE:holdfast::holdfast>")
+endfunction()
+
 # Embeds the Lua scripts below `folder`: a header for each family of them, and all.hpp, in `out` (EmbedLua.cmake).
 function(holdfast_embed_lua variable folder out)
   file(GLOB_RECURSE scripts CONFIGURE_DEPENDS "${folder}/*.lua")

@@ -1,4 +1,5 @@
-# find_package(holdfast): the target holdfast::holdfast, and what it needs.
+# find_package(holdfast [COMPONENTS <name>...]): the target holdfast::holdfast, what it needs, and the components that are
+# asked for. It is the shared library, holdfast::shared, where the package has it, else the static one, holdfast::static.
 set(holdfast_FOUND TRUE)
 
 # A function has variables of its own: what finding a package sets stays in it. How Boost is linked is the choice of
@@ -12,9 +13,47 @@ function(holdfast_find_dependency name)
   endif()
 endfunction()
 
+# What the static library needs: a package with the shared one does without.
 holdfast_find_dependency(Boost 1.81 COMPONENTS url)
 holdfast_find_dependency(OpenSSL 3.0)
+set(holdfast_static_FOUND ${holdfast_FOUND})
+set(holdfast_library holdfast::static)
+if(EXISTS "${CMAKE_CURRENT_LIST_DIR}/holdfast-shared.cmake")
+  set(holdfast_FOUND TRUE)
+  set(holdfast_library holdfast::shared)
+endif()
 holdfast_find_dependency(Threads)
 if(holdfast_FOUND)
-  include("${CMAKE_CURRENT_LIST_DIR}/holdfast-targets.cmake")
+  if(holdfast_static_FOUND)
+    include("${CMAKE_CURRENT_LIST_DIR}/holdfast-static.cmake" OPTIONAL)
+  endif()
+  include("${CMAKE_CURRENT_LIST_DIR}/holdfast-shared.cmake" OPTIONAL)
+  if(NOT TARGET holdfast::holdfast)
+    add_library(holdfast::holdfast INTERFACE IMPORTED)
+    set_property(TARGET holdfast::holdfast PROPERTY INTERFACE_LINK_LIBRARIES ${holdfast_library})
+  endif()
 endif()
+
+# Each file of components/ is a component.
+function(holdfast_list_components variable)
+  file(GLOB files RELATIVE "${CMAKE_CURRENT_LIST_DIR}/components" "${CMAKE_CURRENT_LIST_DIR}/components/*.cmake")
+  string(REPLACE ".cmake" "" names "${files}")
+  string(REPLACE ";" ", " names "${names}")
+  set(${variable} "${names}" PARENT_SCOPE)
+endfunction()
+foreach(holdfast_component ${holdfast_FIND_COMPONENTS})
+  set(holdfast_file "${CMAKE_CURRENT_LIST_DIR}/components/${holdfast_component}.cmake")
+  set(holdfast_found_before ${holdfast_FOUND})
+  if(EXISTS "${holdfast_file}")
+    include("${holdfast_file}")
+  else()
+    holdfast_list_components(holdfast_components)
+    set(holdfast_FOUND FALSE)
+    set(holdfast_NOT_FOUND_MESSAGE
+        "Holdfast has no component \"${holdfast_component}\" here. Its components are: ${holdfast_components}")
+  endif()
+  set(holdfast_${holdfast_component}_FOUND ${holdfast_FOUND})
+  if(NOT holdfast_FIND_REQUIRED_${holdfast_component})
+    set(holdfast_FOUND ${holdfast_found_before})
+  endif()
+endforeach()

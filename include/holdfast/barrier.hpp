@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
@@ -77,7 +78,7 @@ struct barrier_options {
 ///   arrived by then.
 /// - errc::unreachable, errc::refused and the like: as for locks. The generation is broken for the others.
 /// - With masters that vote there are no barriers: the constructor throws std::errc::invalid_argument.
-class barrier {
+class HOLDFAST_EXPORT barrier {
  public:
   /// The number of the generation; 0 if the time was up, or with an error.
   using arrive_handler = move_only_function<void(std::int64_t, std::exception_ptr)>;
@@ -115,7 +116,7 @@ class barrier {
   void async_arrive_and_wait(arrive_handler done, std::stop_token stop = {});
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] std::optional<std::int64_t> arrive_within(std::chrono::nanoseconds time,
                                                           std::stop_token stop);

@@ -1,6 +1,8 @@
 /// Who holds a lock: what a process says of itself, and what a wait that timed out says of it.
 #pragma once
 
+#include <holdfast/export.hpp>
+
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -12,7 +14,7 @@ namespace holdfast {
 /// record from before its first lock on. It has none if it is an older Holdfast or another library, if it has
 /// no right to write records, if its process has been dead for a minute, or if the server lost its data in
 /// the last 20 s. Then only `owner` is set.
-struct process_info {
+struct HOLDFAST_EXPORT process_info {
   std::string owner{};    ///< the owner id, or whatever another library wrote into the key
   std::string host{};     ///< its host name
   std::int64_t pid = 0;   ///< 0: unknown
@@ -26,7 +28,7 @@ struct process_info {
 };
 
 /// Why an acquisition didn't get the lock.
-struct busy_info {
+struct HOLDFAST_EXPORT busy_info {
   process_info holder{};  ///< who held it
   /// How long the lock has been held. nullopt: unknown, because the holder is not a Holdfast client. A lock
   /// that is handed on inside a process counts from when that process got it.

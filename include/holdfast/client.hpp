@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
 
@@ -117,7 +118,7 @@ struct client_stats {
 /// If another thread of the parent looks up a host name or sets up TLS during the fork, a lock of libc or
 /// OpenSSL may stay locked in the child for ever. A client of the child may then hang. Use addresses without
 /// TLS there, or exec().
-class client {
+class HOLDFAST_EXPORT client {
  public:
   /// `url` of one server: redis://[user[:password]@]host[:port][/db], rediss://… for TLS (?ca=FILE cert=FILE
   /// key=FILE verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port].

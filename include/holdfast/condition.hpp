@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/move_only_function.hpp>
 #include <holdfast/wait_time.hpp>
@@ -73,7 +74,7 @@ namespace holdfast {
 ///   is still held.
 /// - std::errc::resource_deadlock_would_occur: the lease was entered again (recursive_mutex::reenter), or too
 ///   many callbacks wait (see client). It is still held.
-class condition {
+class HOLDFAST_EXPORT condition {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a name that is empty, longer than 64 KiB, or
   /// can't be used in a cluster.
@@ -174,7 +175,7 @@ class condition {
   std::int64_t notify_all();
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   std::cv_status wait_within(lease& held, std::optional<std::chrono::nanoseconds> time, std::stop_token stop);
 

@@ -3,6 +3,7 @@
 
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 
 #include <chrono>
 #include <string>
@@ -21,7 +22,7 @@ struct deadlocked_info {
 };
 
 /// Threads of which each waits for a lock that the next one has, and the last one for a lock of the first.
-struct deadlock_info {
+struct HOLDFAST_EXPORT deadlock_info {
   std::vector<deadlocked_info> circle{};  ///< the youngest first: the wait that began last
 
   /// "web-1 pid 812 waits for "a", held by web-2 pid 77, which waits for "b", held by web-1 pid 812". One
@@ -36,6 +37,6 @@ struct deadlock_info {
 /// wait, some seconds. The youngest of a circle fails with errc::deadlock by then, as a rule, and so ends it.
 ///
 /// Throws std::errc::invalid_argument for masters that vote, errc::unreachable and the like.
-[[nodiscard]] std::vector<deadlock_info> find_deadlocks(client& redis);
+HOLDFAST_EXPORT [[nodiscard]] std::vector<deadlock_info> find_deadlocks(client& redis);
 
 }  // namespace holdfast

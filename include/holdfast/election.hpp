@@ -3,6 +3,7 @@
 
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
@@ -28,7 +29,7 @@ struct leader_info {
 };
 
 /// A subscription to the leaders of an election. It ends with this object. Move-only.
-class [[nodiscard]] leader_observer {
+class HOLDFAST_EXPORT [[nodiscard]] leader_observer {
  public:
   leader_observer() noexcept;  ///< observes nothing
   leader_observer(leader_observer&&) noexcept;
@@ -38,7 +39,7 @@ class [[nodiscard]] leader_observer {
 
  private:
   friend class election;
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
   explicit leader_observer(std::shared_ptr<impl>) noexcept;
   void end() noexcept;
   std::shared_ptr<impl> impl_;
@@ -79,7 +80,7 @@ class [[nodiscard]] leader_observer {
 /// are one after the other in the queue, and only the first is in the server's.
 ///
 /// *Options.* `handoff_limit`, `handoff_time` and `starvation_limit` have no effect. `keep` is refused.
-class election {
+class HOLDFAST_EXPORT election {
  public:
   /// Called once: with the leader's lease; or with neither, if somebody else led for the time given; or with
   /// the error.
@@ -182,7 +183,7 @@ class election {
   [[nodiscard]] std::string const& name() const noexcept;
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] std::optional<lease> try_campaign_within(std::string_view value,
                                                          std::chrono::nanoseconds wait, std::stop_token stop);

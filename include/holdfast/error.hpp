@@ -4,6 +4,8 @@
 /// functions throw `holdfast::error`; callbacks get it as a std::exception_ptr.
 #pragma once
 
+#include <holdfast/export.hpp>
+
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -32,8 +34,8 @@ enum class errc {
 };
 
 /// The category of errc. Never fails; safe from all threads.
-[[nodiscard]] std::error_category const& error_category() noexcept;
-[[nodiscard]] std::error_code make_error_code(errc) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::error_category const& error_category() noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::error_code make_error_code(errc) noexcept;
 
 /// What every throwing function of Holdfast throws.
 ///
@@ -46,7 +48,7 @@ enum class errc {
 /// - not_enough_memory: see client; std::bad_alloc is possible as well.
 ///
 /// `what()` names the lock, the server and what to do.
-class error : public std::system_error {
+class HOLDFAST_EXPORT error : public std::system_error {
  public:
   /// For Holdfast itself, and for tests of code that catches it.
   error(std::error_code code, std::string const& what) : std::system_error{code}, what_{what} {}

@@ -3,6 +3,7 @@
 
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
 #include <holdfast/move_only_function.hpp>
@@ -29,7 +30,7 @@ struct exclusive_kind;
 /// the same lock. `lock` and `unlock` belong to threads: the thread that locked unlocks. A thread that ends
 /// without doing so gives the lock back at its end, with a warning in the log. A lease belongs to the code
 /// that has the object.
-class exclusive_lock {
+class HOLDFAST_EXPORT exclusive_lock {
  public:
   /// Called once: with the lease; or with neither, if the lock stayed busy for the time given; or with the
   /// error.
@@ -154,7 +155,7 @@ class exclusive_lock {
   [[nodiscard]] lease reenter(lease const& held);  ///< See recursive_mutex.
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
   [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);

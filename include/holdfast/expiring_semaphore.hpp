@@ -4,6 +4,7 @@
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
@@ -56,7 +57,7 @@ namespace holdfast {
 /// ids of a Redisson before 3.17 are among the permits; errc::refused and errc::unreachable as for semaphore;
 /// std::errc::invalid_argument for a number of permits below 1 or above 2^31 - 1, and on Redisson's wire for
 /// more than one permit to a lease.
-class expiring_semaphore {
+class HOLDFAST_EXPORT expiring_semaphore {
  public:
   /// Called once: as that of exclusive_lock.
   using acquire_handler = exclusive_lock::acquire_handler;
@@ -155,9 +156,9 @@ class expiring_semaphore {
   [[nodiscard]] std::optional<busy_info> last_busy();
 
  private:
-  struct impl;
-  struct on_plain;
-  struct on_redisson;
+  struct HOLDFAST_LOCAL impl;
+  struct HOLDFAST_LOCAL on_plain;
+  struct HOLDFAST_LOCAL on_redisson;
 
   [[nodiscard]] int checked(std::int64_t permits) const;
   [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,

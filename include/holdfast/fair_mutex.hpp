@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 
 #include <string>
 
@@ -45,7 +46,7 @@ namespace holdfast {
 /// *Options.* `handoff_limit`, `handoff_time` and `starvation_limit` have no effect.
 ///
 /// *Operations and threads.* See exclusive_lock.
-class fair_mutex : public exclusive_lock {
+class HOLDFAST_EXPORT fair_mutex : public exclusive_lock {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB, or an option
   /// out of range.

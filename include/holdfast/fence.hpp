@@ -3,6 +3,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/move_only_function.hpp>
 
@@ -28,11 +29,11 @@ enum class fence_result : std::uint8_t {
   refused_lost,   ///< the lease isn't valid any more: nothing was sent
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(fence_result) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(fence_result) noexcept;
 
 /// The right to write: a lease, or the token of one. With a lease the client looks at the lease first: if it
 /// is over, the client asks no server.
-class fence_token {
+class HOLDFAST_EXPORT fence_token {
  public:
   /// From a token, or from a lease: then lost() tells whether it is over.
   fence_token(std::int64_t token) noexcept : value_{token} {}
@@ -89,7 +90,7 @@ struct fence_options {
 ///
 /// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
 /// connect_timeout (client_options).
-class fence {
+class HOLDFAST_EXPORT fence {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a resource that is empty or longer than 64 KiB,
   /// or a time out of range.
@@ -178,7 +179,7 @@ class fence {
   [[nodiscard]] std::string const& resource() const noexcept;
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
   std::shared_ptr<impl> impl_;  ///< shared with asynchronous operations
 };
 

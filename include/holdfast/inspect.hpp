@@ -4,6 +4,7 @@
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/options.hpp>
 
 #include <chrono>
@@ -34,7 +35,7 @@ enum class lock_kind : std::uint8_t {
   counter,
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(lock_kind) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(lock_kind) noexcept;
 
 /// In which role somebody holds a name.
 enum class hold_side : std::uint8_t {
@@ -46,7 +47,7 @@ enum class hold_side : std::uint8_t {
   arrived,    ///< at a barrier, or it has counted a latch down
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(hold_side) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(hold_side) noexcept;
 
 /// One holder of a name.
 struct hold_info {
@@ -81,7 +82,7 @@ enum class counter_use : std::uint8_t {
   latch,    ///< what is left of a latch
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(counter_use) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(counter_use) noexcept;
 
 /// The last run of a command under a lock, as `holdfast run` with `--once-per`, `--at-most-every` or `--keep`
 /// notes it beside the lock. Times are by the server's clock.
@@ -155,10 +156,11 @@ struct lock_state {
 
 /// Until when a run that is over keeps others out, although nobody is at work: the run has left the lock to
 /// its ttl, or the lock is free and the run still counts. nullopt: no run does.
-[[nodiscard]] std::optional<run_info::time_point> kept_until(lock_state const& state) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::optional<run_info::time_point> kept_until(
+    lock_state const& state) noexcept;
 
 /// Whether the lock is held, or somebody waits for it, or the key is something else.
-[[nodiscard]] bool in_use(lock_state const& state) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] bool in_use(lock_state const& state) noexcept;
 
 /// A name as each wire has it. It is one key, so it can be held on one wire only. On the other wire there may
 /// be waiters. These may wait for ever, because nobody tells them when the lock is free, or they fail with
@@ -182,15 +184,15 @@ struct lock_on_wires {
 /// Everything about one name, on the wire that holds it, with its queue (the first 1000 entries). One round
 /// trip, and one more for each 8 processes that are to be named. Throws std::errc::invalid_argument for an
 /// empty name; errc::unreachable and the like.
-[[nodiscard]] lock_state inspect(client& redis, std::string_view name);
+HOLDFAST_EXPORT [[nodiscard]] lock_state inspect(client& redis, std::string_view name);
 
 /// The same without the queue, for programs that look again and again: one request, and a second one about
 /// the holder.
-[[nodiscard]] lock_state peek(client& redis, std::string_view name);
+HOLDFAST_EXPORT [[nodiscard]] lock_state peek(client& redis, std::string_view name);
 
 /// The same for both wires, in as many round trips.
-[[nodiscard]] lock_on_wires inspect_on_wires(client& redis, std::string_view name);
-[[nodiscard]] lock_on_wires peek_on_wires(client& redis, std::string_view name);
+HOLDFAST_EXPORT [[nodiscard]] lock_on_wires inspect_on_wires(client& redis, std::string_view name);
+HOLDFAST_EXPORT [[nodiscard]] lock_on_wires peek_on_wires(client& redis, std::string_view name);
 
 /// Finds the locks whose names match `pattern`, and calls f with each one that is held or waited for, as soon
 /// as it is found. f returns false to stop. The locks come without their queues. `pattern` is Redis's glob:
@@ -208,8 +210,9 @@ struct lock_on_wires {
 /// later), and at the channels on which somebody waits. It doesn't find a counter (lock_kind) for which
 /// nobody waits, nor permits of which none are out: nothing tells them from any other number. It needs the
 /// right +pubsub, too.
-void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f,
-                   wire of = wire::automatic);
+HOLDFAST_EXPORT void for_each_lock(client& redis, std::string_view pattern,
+                                   std::function<bool(lock_state const&)> const& f,
+                                   wire of = wire::automatic);
 
 /// The same on both wires. A name that is held or waited for on both is reported once for each. The search
 /// goes through all keys twice: once for the keys beside locks, once for hashes. With a million keys, of
@@ -217,8 +220,8 @@ void for_each_lock(client& redis, std::string_view pattern, std::function<bool(l
 ///
 /// If the server refuses to show something of Redisson's wire (a missing right, or a Redis before 6), that
 /// part is left out, and the first such refusal is returned. nullopt: everything was looked at.
-std::optional<error> for_each_lock_on_wires(client& redis, std::string_view pattern,
-                                            std::function<bool(lock_state const&)> const& f);
+HOLDFAST_EXPORT std::optional<error> for_each_lock_on_wires(client& redis, std::string_view pattern,
+                                                            std::function<bool(lock_state const&)> const& f);
 
 /// How a release by force ended.
 enum class force_result : std::uint8_t {
@@ -233,7 +236,7 @@ enum class force_result : std::uint8_t {
   run_was_over,  ///< only a run that is over kept others out (kept_until); that run is forgotten now
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(force_result) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(force_result) noexcept;
 
 /// Options of a release by force.
 struct force_options {
@@ -263,7 +266,7 @@ struct force_options {
 /// If a run that is over keeps others out (kept_until), nobody is asked. The run is forgotten at once, and a
 /// lock that it has left to its ttl is deleted. If a lock is deleted under a run, that run doesn't count any
 /// more, either.
-force_result force_release(client& redis, std::string_view name, force_options options = {});
+HOLDFAST_EXPORT force_result force_release(client& redis, std::string_view name, force_options options = {});
 
 /// How the request to hand an election over ended.
 enum class hand_over_result : std::uint8_t {
@@ -274,7 +277,7 @@ enum class hand_over_result : std::uint8_t {
   passed_by,    ///< the leader has resigned, and the candidate doesn't lead: it has left, or died, meanwhile
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(hand_over_result) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(hand_over_result) noexcept;
 
 /// From any process: asks the leader of an election to resign in favour of a candidate, whose id
 /// election::candidates() and inspect() show. For a leader that wants that itself: election::resign_to().
@@ -287,7 +290,8 @@ enum class hand_over_result : std::uint8_t {
 /// Blocks for at most `grace` and a few round trips. Whoever may use the lock may ask. Throws
 /// std::errc::invalid_argument for a candidate that is no owner id; errc::wrong_type if the key is no lock;
 /// errc::unreachable and the like.
-hand_over_result ask_to_hand_over(client& redis, std::string_view name, std::string_view candidate,
-                                  std::chrono::milliseconds grace = std::chrono::seconds{10});
+HOLDFAST_EXPORT hand_over_result ask_to_hand_over(client& redis, std::string_view name,
+                                                  std::string_view candidate,
+                                                  std::chrono::milliseconds grace = std::chrono::seconds{10});
 
 }  // namespace holdfast

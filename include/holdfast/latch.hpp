@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
@@ -69,7 +70,7 @@ struct latch_options {
 /// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
 /// connect_timeout (client_options). With masters that vote there are no latches: the constructor throws
 /// std::errc::invalid_argument.
-class latch {
+class HOLDFAST_EXPORT latch {
  public:
   /// Called once: with true if the latch is open, or with the error.
   using wait_handler = move_only_function<void(bool, std::exception_ptr)>;
@@ -130,7 +131,7 @@ class latch {
   bool open();
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] bool wait_within(std::chrono::nanoseconds time, std::stop_token stop);
 

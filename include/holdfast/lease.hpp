@@ -1,6 +1,7 @@
 /// A lease: one acquisition of a lock, held until released, expired or lost.
 #pragma once
 
+#include <holdfast/export.hpp>
 #include <holdfast/move_only_function.hpp>
 
 #include <chrono>
@@ -29,7 +30,7 @@ enum class loss_cause : std::uint8_t {
   forced,  ///< somebody releases the lock by force, or takes it over, and has asked this holder to stop
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(loss_cause) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(loss_cause) noexcept;
 
 /// How a release ended.
 enum class release_result {
@@ -40,7 +41,7 @@ enum class release_result {
   kept,      ///< finished; the key is left to its ttl: lock_options::keep, keep_until_expiry()
 };
 /// Its word, for messages.
-[[nodiscard]] std::string_view to_string(release_result) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(release_result) noexcept;
 
 /// Owns one acquisition. Move-only; releases in its destructor.
 ///
@@ -56,7 +57,7 @@ enum class release_result {
 /// one lease. Release, move and destruction need the lease for themselves. A lease may move between threads.
 ///
 /// *Fork.* In a forked child a lease is not valid, and its release does nothing.
-class [[nodiscard]] lease {
+class HOLDFAST_EXPORT [[nodiscard]] lease {
  public:
   /// No lease: valid() is false, token() is 0.
   lease() noexcept;

@@ -1,6 +1,7 @@
 /// A view of a lease that somebody else owns, for example the thread that has locked a mutex.
 #pragma once
 
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 
 #include <chrono>
@@ -25,7 +26,7 @@ namespace holdfast {
 /// several threads may call its const functions at once.
 ///
 /// *Fork.* In a forked child a view is not valid.
-class lease_view {
+class HOLDFAST_EXPORT lease_view {
  public:
   /// A view of no lease: valid() is false, token() is 0.
   lease_view() noexcept;

@@ -3,6 +3,7 @@
 
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
 #include <holdfast/move_only_function.hpp>
@@ -29,7 +30,7 @@ namespace holdfast {
 /// It consists of one lease for each server (in a cluster: for each hash slot of the names). It is valid
 /// while all of them are, and lost with the first. What lease says about threads, fork and what isn't
 /// guaranteed holds here, too.
-class [[nodiscard]] multi_lease {
+class HOLDFAST_EXPORT [[nodiscard]] multi_lease {
  public:
   /// No lease: valid() is false.
   multi_lease() noexcept;
@@ -86,7 +87,7 @@ class [[nodiscard]] multi_lease {
  private:
   friend class multi_mutex;
   friend class multi_lease_view;
-  struct contents;
+  struct HOLDFAST_LOCAL contents;
   multi_lease(std::shared_ptr<contents const> shared_contents, std::vector<lease> parts);
   void drop() noexcept;
   template <class Begin, class Alone>
@@ -99,7 +100,7 @@ class [[nodiscard]] multi_lease {
 
 /// A view of a multi_lease that somebody else owns, as lease_view is of a lease. multi_mutex::current()
 /// returns it. No function sends a request.
-class multi_lease_view {
+class HOLDFAST_EXPORT multi_lease_view {
  public:
   /// A view of no lease: valid() is false.
   multi_lease_view() noexcept = default;
@@ -179,7 +180,7 @@ class multi_lease_view {
 /// caller of the same process that wants the same names, all to write.
 ///
 /// *Threads.* As exclusive_lock.
-class multi_mutex {
+class HOLDFAST_EXPORT multi_mutex {
  public:
   /// A name, how it is taken, and the server that keeps it.
   struct member {
@@ -252,7 +253,7 @@ class multi_mutex {
   }
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
   [[nodiscard]] std::optional<multi_lease> try_acquire_within(std::chrono::nanoseconds wait,

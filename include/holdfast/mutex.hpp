@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 
 #include <string>
 
@@ -33,7 +34,7 @@ namespace holdfast {
 /// handoff between processes, none inside one process.
 ///
 /// *Operations and threads.* See exclusive_lock.
-class mutex : public exclusive_lock {
+class HOLDFAST_EXPORT mutex : public exclusive_lock {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for an empty name, one of over 64 KiB, or an option
   /// out of range.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 
 #include <string>
 
@@ -50,7 +51,7 @@ namespace holdfast {
 /// first waiter (with wire::redisson no release does). `replicas` and `fenced` are refused: see above.
 ///
 /// *Operations and threads.* See exclusive_lock.
-class quorum_mutex : public exclusive_lock {
+class HOLDFAST_EXPORT quorum_mutex : public exclusive_lock {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a client whose URL isn't redis+quorum://, for a
   /// name that is empty or longer than 64 KiB, and for an option out of range. If two masters turn out to be

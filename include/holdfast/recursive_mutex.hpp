@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 
 #include <string>
 
@@ -27,7 +28,7 @@ namespace holdfast {
 ///
 /// *Leases know no threads.* acquire() by the thread that holds the lock waits, as for any other holder. Code
 /// that was handed a lease enters again with it: see reenter().
-class recursive_mutex : public exclusive_lock {
+class HOLDFAST_EXPORT recursive_mutex : public exclusive_lock {
  public:
   /// As mutex's constructor.
   recursive_mutex(client& redis, std::string name, lock_options options = {});

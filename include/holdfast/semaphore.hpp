@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/client.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
@@ -62,7 +63,7 @@ struct waiting_options {
 ///
 /// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
 /// connect_timeout (client_options).
-class semaphore {
+class HOLDFAST_EXPORT semaphore {
  public:
   /// Called once: with whether it got the permits, or with the error.
   using acquire_handler = move_only_function<void(bool, std::exception_ptr)>;
@@ -131,7 +132,7 @@ class semaphore {
   [[nodiscard]] bool exists();
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] bool try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
                                         std::stop_token stop);

@@ -4,6 +4,7 @@
 #include <holdfast/busy_info.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
 #include <holdfast/move_only_function.hpp>
@@ -70,7 +71,7 @@ namespace holdfast {
 /// *Threads.* As exclusive_lock. A thread that reads may lock to read again (counted). A thread that would
 /// wait for itself gets std::errc::resource_deadlock_would_occur: lock() by a thread that reads or writes,
 /// and lock_shared() by a thread that writes (see unlock_and_lock_shared).
-class shared_mutex {
+class HOLDFAST_EXPORT shared_mutex {
  public:
   /// Called once: as that of exclusive_lock.
   using acquire_handler = exclusive_lock::acquire_handler;
@@ -255,7 +256,7 @@ class shared_mutex {
   [[nodiscard]] std::optional<busy_info> last_busy();
 
  private:
-  struct impl;
+  struct HOLDFAST_LOCAL impl;
 
   [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
   [[nodiscard]] bool try_lock_shared_within(std::chrono::nanoseconds wait);

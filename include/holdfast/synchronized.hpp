@@ -6,6 +6,7 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/options.hpp>
@@ -53,12 +54,13 @@ struct skip_if_busy {
 namespace detail {
 
 /// Empty if the lock stayed busy.
-[[nodiscard]] std::optional<lease> take(exclusive_lock& from, std::optional<milliseconds> wait);
+HOLDFAST_EXPORT [[nodiscard]] std::optional<lease> take(exclusive_lock& from,
+                                                        std::optional<milliseconds> wait);
 /// Throws errc::busy instead.
-[[nodiscard]] lease take_or_throw(client const& redis, exclusive_lock& from,
-                                  std::optional<milliseconds> wait);
+HOLDFAST_EXPORT [[nodiscard]] lease take_or_throw(client const& redis, exclusive_lock& from,
+                                                  std::optional<milliseconds> wait);
 /// Throws errc::lost if the lock wasn't held any more, unless `policy` ignores that.
-void give_back(client const& redis, lease& mine, if_lost policy);
+HOLDFAST_EXPORT void give_back(client const& redis, lease& mine, if_lost policy);
 
 /// Called with the arguments alone if possible, otherwise with the lease in front of them.
 template <class F, class... Arguments>

@@ -7,9 +7,9 @@ endfunction()
 file(REMOVE_RECURSE "${WORK}")
 run("${CMAKE_COMMAND}" --install "${BUILD}" --config "${CONFIG}" --prefix "${WORK}/prefix")
 
-# Configures and builds the project in `source`, which finds the installed package.
+# Configures and builds the project in `source`, which finds the installed package: further arguments are CMake's.
 function(build_project source)
   run("${CMAKE_COMMAND}" -G Ninja -S "${source}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
-      "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
+      "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}" ${ARGN})
   run("${CMAKE_COMMAND}" --build "${WORK}/build")
 endfunction()

@@ -1,5 +1,5 @@
 # cmake --install: headers, libraries, command with its manual page and completions, module, documentation, and packages for
-# find_package(holdfast) and pkg-config. COMPONENT says which part of it.
+# find_package(holdfast) and pkg-config. COMPONENT says which Debian package has it (HoldfastDebian.cmake).
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/holdfast")
@@ -56,6 +56,10 @@ if(HOLDFAST_MODULE)
   install(TARGETS holdfast_module LIBRARY DESTINATION lib/redis/modules COMPONENT module)
 endif()
 set(manual man/holdfast.1)
+option(HOLDFAST_DEBIAN "cpack makes Debian packages: for the prefix /usr, with HOLDFAST_SHARED" OFF)
+if(HOLDFAST_DEBIAN)
+  include(HoldfastDebian)
+endif()
 if(HOLDFAST_CLI)
   install(TARGETS holdfast_cli RUNTIME COMPONENT command)
   install(FILES "${manual}" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT command)
@@ -72,4 +76,4 @@ endif()
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)  # Debian has it in each `copyright`

@@ -1,0 +1,20 @@
+# Run by cpack when the packages are there. It lets scripts of the library's package call ldconfig, for which Debian has a trigger,
+# and doesn't know the field Multi-Arch.
+function(run)
+  execute_process(COMMAND ${ARGN} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+foreach(package IN LISTS CPACK_PACKAGE_FILES)
+  if(package MATCHES "/libholdfast[0-9]+_[^/]*$")
+    set(folder "${package}.folder")
+    file(REMOVE_RECURSE "${folder}")
+    run(dpkg-deb --raw-extract "${package}" "${folder}")
+    file(REMOVE "${folder}/DEBIAN/postinst" "${folder}/DEBIAN/postrm")
+    file(WRITE "${folder}/DEBIAN/triggers" "activate-noawait ldconfig\n")
+    file(READ "${folder}/DEBIAN/control" control)
+    string(REPLACE "\nArchitecture:" "\nMulti-Arch: same\nArchitecture:" control "${control}")
+    file(WRITE "${folder}/DEBIAN/control" "${control}")
+    run(dpkg-deb --root-owner-group --build "${folder}" "${package}")
+    file(REMOVE_RECURSE "${folder}")
+  endif()
+endforeach()

@@ -3,9 +3,11 @@
 
 #include <holdfast/export.hpp>
 #include <holdfast/move_only_function.hpp>
+#include <holdfast/options.hpp>
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -113,6 +115,17 @@ class HOLDFAST_EXPORT [[nodiscard]] lease {
   /// watchdog that is under way. Throws errc::lost if the lease isn't held; errc::unreachable and the like if
   /// the server hasn't answered by the deadline. The lease is lost then, too.
   void renew();
+
+  /// The same without waiting. `done` is called once, with what renew() would throw, or with null; on the
+  /// client's thread, or on a thread that is inside a call of the client. If the lease is released meanwhile,
+  /// that is errc::lost. Throws errc::lost without a lease, and errc::closed and the like; nothing was begun
+  /// then.
+  void async_renew(move_only_function<void(std::exception_ptr)> done);
+
+  /// What the destructor does from now on, in place of lock_options::on_destroy. It counts for this
+  /// acquisition: for what recursive_mutex::reenter(), an upgrade or a downgrade, or a wait for a condition
+  /// makes of it, too. Leases that come by <holdfast/coroutine.hpp> or <holdfast/asio.hpp> have `async`.
+  void on_destroy(holdfast::release how) noexcept;
 
   /// Gives the lock back: one request, or none if the lock passes to a waiter in this process. Renewal stops
   /// before the request is sent. Waits for the answer at most reply_timeout + connect_timeout

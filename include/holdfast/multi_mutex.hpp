@@ -70,6 +70,9 @@ class HOLDFAST_EXPORT [[nodiscard]] multi_lease {
   /// lease::renew() does.
   void renew();
 
+  /// What the destructor does from now on: see lease::on_destroy().
+  void on_destroy(holdfast::release how) noexcept;
+
   /// Gives all names back, on all servers at the same time: one request to each. Waits as lease::release()
   /// does. Returns the worst outcome. Names that are still held go back even if others are lost.
   release_result release() noexcept;

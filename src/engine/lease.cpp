@@ -3,6 +3,7 @@
 #include <holdfast/lease.hpp>
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "engine/core.hpp"
 
 namespace holdfast {
@@ -59,7 +60,7 @@ lease::~lease() { drop(); }
 
 void lease::drop() noexcept {
   if (held_ == nullptr) return;
-  if (held_->options().on_destroy == holdfast::release::async) {
+  if (held_->on_destroy == holdfast::release::async) {
     async_release({});
   } else {
     (void)release();
@@ -97,6 +98,19 @@ void lease::on_limit_near(std::chrono::milliseconds before, move_only_function<v
 void lease::renew() {
   if (held_ == nullptr) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
   home()->leases().renew(*held_);
+}
+
+void lease::async_renew(move_only_function<void(std::exception_ptr)> done) {
+  if (held_ == nullptr) throw error{errc::lost, "there is no lease to renew: it was released or moved away"};
+  if (!done) throw error{std::errc::invalid_argument, "to renew \"" + name() + "\" needs a function to call"};
+  home()->leases().async_renew(*held_,
+                               [done = std::move(done)](std::shared_ptr<error const> const& failure) mutable {
+                                 done(failure ? thrown(*failure) : nullptr);
+                               });
+}
+
+void lease::on_destroy(holdfast::release how) noexcept {
+  if (held_ != nullptr) held_->on_destroy = how;
 }
 
 release_result lease::release() noexcept {

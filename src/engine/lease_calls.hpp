@@ -51,6 +51,10 @@ class lease_calls {
   void hand_out(lease_state& lease, effective_options_ptr const& options) noexcept;
 
   void renew(lease_state& lease);
+  /// `done` is called once, without the lock, with the reason if there is one. When this throws nothing was
+  /// begun.
+  using renewal_handler = callback<void(std::shared_ptr<error const> const&)>;
+  void async_renew(lease_state& lease, renewal_handler done);
   /// Turns a lease into one of the queue `to`, with the same owner, in one step at the server. The reply to
   /// `script` is read as that to a release. Throws errc::lost, and when the server can't be asked; the lease
   /// is over then.
@@ -96,6 +100,11 @@ class lease_calls {
                                             std::shared_ptr<ending> const& begun) noexcept;
   template <class Operation>
   release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
+
+  struct renewal;
+  using renewal_ptr = std::shared_ptr<renewal>;
+  void begin(renewal_ptr const& one);
+  void finish(renewal& one, std::shared_ptr<error const> failure) noexcept;
 
   struct conversion;
   template <class Handler>

@@ -25,53 +25,90 @@ std::shared_ptr<error const> unanswered_renewal(lock_queue const& queue, client_
 
 }  // namespace
 
+/// Under the client's lock.
+struct lease_calls::renewal {
+  explicit renewal(lease_state& of) noexcept : lease{&of} {}
+
+  lease_state_ptr lease;  ///< until it is over
+  callback<void()> finished{};
+  reactor::timer bell{std::function<void()>{}};
+  std::shared_ptr<error const> failure{};
+  bool over = false;
+};
+
+void lease_calls::begin(renewal_ptr const& one) {
+  if (one->lease->status() != lease_state::state::held) return finish(*one, nullptr);
+  one->bell.set([this, raw = one.get()] {
+    auto const& lease = *raw->lease;
+    // An earlier renewal, behind which this one waited, may have moved the deadline.
+    if (lease.status() == lease_state::state::held && boot_clock::now() < lease.deadline()) {
+      loop_.arm(raw->bell, lease.deadline());
+    } else {
+      finish(*raw, unanswered_renewal(lease.queue(), client_, backend_));
+    }
+  });
+  loop_.arm(one->bell, one->lease->deadline());
+  try {
+    renewer_.renew_now(*one->lease, [this, one, queue = lock_queue_ptr{&one->lease->queue()}](
+                                        answer<renewals> const& result, time_point /*now*/) {
+      try {
+        finish(*one, failure_of(result, *queue, client_));
+      } catch (std::bad_alloc const&) {
+        finish(*one, client_.no_memory);
+      }
+    });
+  } catch (std::bad_alloc const&) {
+    finish(*one, client_.no_memory);
+  }
+}
+
+void lease_calls::finish(renewal& one, std::shared_ptr<error const> failure) noexcept {
+  if (std::exchange(one.over, true)) return;
+  one.bell.disarm();
+  auto const& lease = *one.lease;
+  // It may have been lost for want of this very reply.
+  auto const lost_unasked = failure && lease.cause() == loss_cause::unreachable;
+  if (lease.status() != lease_state::state::held && !lost_unasked) {
+    try {
+      failure = std::make_shared<error const>(
+          errc::lost, "lease of " + lease.queue().title() + " can't be renewed: " +
+                          (lease.cause() == loss_cause::none ? std::string{"it was released"}
+                                                             : std::string{to_string(lease.cause())}));
+    } catch (std::bad_alloc const&) {
+      failure = client_.no_memory;
+    }
+  }
+  one.failure = std::move(failure);
+  one.lease.reset();
+  one.finished();
+}
+
 void lease_calls::renew(lease_state& lease) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.check_open();
-  struct outcome {
-    reactor::blocked_thread thread;
-    std::shared_ptr<error const> failure;
-    bool over = false;
+  auto const one = std::make_shared<renewal>(lease);
+  reactor::blocked_thread thread;
+  one->finished = [this, &thread] { loop_.wake(thread); };
+  begin(one);
+  loop_.wait(hold, thread);
+  if (one->failure) throw error{*one->failure};
+}
+
+void lease_calls::async_renew(lease_state& lease, renewal_handler done) {
+  gate_.check_process();
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  auto const one = std::make_shared<renewal>(lease);
+  reactor::loop::calls ready;
+  ready.emplace_back([one, done = std::move(done)]() mutable { done(one->failure); });
+  one->finished = [this, ready = std::move(ready)]() mutable {
+    loop_.add_interest(-1);
+    loop_.defer(std::move(ready));
   };
-  auto const pending = std::make_shared<outcome>();
-  auto const finish_with = [this, pending](std::shared_ptr<error const> failure) {
-    if (std::exchange(pending->over, true)) return;
-    pending->failure = std::move(failure);
-    loop_.wake(pending->thread);
-  };
-  reactor::timer bell{[&] {
-    // An earlier renewal, behind which this one waited, may have moved the deadline.
-    if (lease.status() == lease_state::state::held && boot_clock::now() < lease.deadline()) {
-      loop_.arm(bell, lease.deadline());
-      return;
-    }
-    finish_with(unanswered_renewal(lease.queue(), client_, backend_));
-  }};
-  if (lease.status() == lease_state::state::held) {
-    loop_.arm(bell, lease.deadline());
-    renewer_.renew_now(lease, [this, finish_with, queue = lock_queue_ptr{&lease.queue()}](
-                                  answer<renewals> const& result, time_point /*now*/) {
-      try {
-        finish_with(failure_of(result, *queue, client_));
-      } catch (std::bad_alloc const&) {
-        finish_with(client_.no_memory);
-      }
-    });
-    loop_.wait(hold, pending->thread);
-    hold.lock();
-    bell.disarm();
-  }
-  auto const lost = lease.status() != lease_state::state::held;
-  hold.unlock();
-  // It may have been lost for want of this very reply.
-  auto const lost_unasked = pending->failure && lease.cause() == loss_cause::unreachable;
-  if (lost && !lost_unasked) {
-    throw error{errc::lost, "lease of " + lease.queue().title() + " can't be renewed: " +
-                                (lease.cause() == loss_cause::none ? std::string{"it was released"}
-                                                                   : std::string{to_string(lease.cause())})};
-  }
-  if (pending->failure) throw error{*pending->failure};
+  loop_.add_interest(1);
+  begin(one);
+  loop_.leave(hold);
 }
 
 }  // namespace holdfast::engine

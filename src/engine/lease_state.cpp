@@ -84,6 +84,7 @@ reactor::loop::calls lease_state::drop_listeners() noexcept {
 }
 
 void lease_state::take_listeners(lease_state& other) {
+  on_destroy = other.on_destroy.load();
   if (!other.extras_) return;
   auto& from = *other.extras_;
   auto& to = more();

@@ -29,14 +29,26 @@ constexpr std::chrono::milliseconds told_ahead{1};
 using renewal_hook =
     boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
+/// What the destructor of a handle does; for any thread. A base, to fill a gap behind the reference count: a
+/// lease has to be small.
+struct end_of_lease {
+  explicit end_of_lease(release how) noexcept : on_destroy{how} {}
+  std::atomic<release> on_destroy;
+};
+
 /// One lease. Small, since a process may hold a million: what few leases need is in `extras`.
 class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thread_safe_counter>,
+                    public end_of_lease,
                     public renewal_hook {
  public:
   enum class state : std::uint8_t { held, released, lost };
 
   lease_state(lock_queue_ptr queue, effective_options_ptr options, std::uint64_t number, std::int64_t token)
-      : queue_{std::move(queue)}, effective_{std::move(options)}, number_{number}, token_{token} {}
+      : end_of_lease{options->options.on_destroy},
+        queue_{std::move(queue)},
+        effective_{std::move(options)},
+        number_{number},
+        token_{token} {}
 
   // Constant after construction.
   [[nodiscard]] lock_queue& queue() const noexcept { return *queue_; }
@@ -126,8 +138,11 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
     }
   }
 
-  /// Takes over the listeners of `other`, which is over.
-  void inherit(lease_state& other) { extras_ = std::move(other.extras_); }
+  /// Takes over the listeners of `other`, which is over, and how it ends.
+  void inherit(lease_state& other) {
+    extras_ = std::move(other.extras_);
+    on_destroy = other.on_destroy.load();
+  }
   /// The same where this lease has a limit of its own.
   void take_listeners(lease_state& other);
 

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/fork.hpp"
+#include "base/thrown.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/presence.hpp"
 #include "sync/idempotency_marks.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
-#include "sync/thrown.hpp"
 #include "wire/plain/barrier.hpp"
 
 namespace holdfast {
@@ -159,7 +159,7 @@ void barrier::async_arrive_and_wait(arrive_handler done, std::stop_token stop) {
         here->opened = generation;
         if (granted) all->core->leases().forget(granted);
         here.reset();
-        done(generation, failure ? sync::thrown(*failure) : nullptr);
+        done(generation, failure ? thrown(*failure) : nullptr);
       });
 }
 

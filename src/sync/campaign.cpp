@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/thrown.hpp"
 #include "engine/failure.hpp"
 #include "sync/options_check.hpp"
-#include "sync/thrown.hpp"
 #include "wire/plain/election.hpp"
 
 namespace holdfast::sync {

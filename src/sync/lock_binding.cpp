@@ -2,9 +2,9 @@
 
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "engine/access.hpp"
 #include "sync/options_check.hpp"
-#include "sync/thrown.hpp"
 
 namespace holdfast::sync {
 

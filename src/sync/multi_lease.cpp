@@ -85,13 +85,17 @@ multi_lease::~multi_lease() { drop(); }
 void multi_lease::drop() noexcept {
   auto const is_async = [](lease const& part) {
     auto const* const held = engine::lease_state::behind(part);
-    return held != nullptr && held->options().on_destroy == holdfast::release::async;
+    return held != nullptr && held->on_destroy == holdfast::release::async;
   };
   if (std::ranges::any_of(parts_, is_async)) {
     async_release({});
   } else {
     (void)release();
   }
+}
+
+void multi_lease::on_destroy(holdfast::release how) noexcept {
+  for (auto& part : parts_) part.on_destroy(how);
 }
 
 bool multi_lease::valid() const noexcept { return all_valid(parts_); }

@@ -9,7 +9,7 @@
 #include "base/backoff.hpp"
 #include "base/clock.hpp"
 #include "base/ids.hpp"
-#include "sync/thrown.hpp"
+#include "base/thrown.hpp"
 #include "sync/try_and_back_off.hpp"
 #include "sync/wires.hpp"
 #include "wire/lock_names.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/thrown.hpp"
 #include "sync/options_check.hpp"
-#include "sync/thrown.hpp"
 
 namespace holdfast::sync {
 namespace {

@@ -152,6 +152,24 @@ TEST_F(memory_of_a_client, may_be_wanting_for_a_renewal_that_another_one_waits_f
   });
 }
 
+TEST_F(memory_of_a_client, may_be_wanting_for_a_renewal_without_waiting) {
+  for_each_allocation([this](std::int64_t n) {
+    client tested_client{server.url(), with_long_timeouts({})};
+    mutex m{tested_client, name_of(n), {.ttl = 60s}};
+    auto lease = m.acquire();
+    std::atomic<bool> over = false;
+    auto begun = false;
+    auto const reached = run_short_of_memory(n, [&] {
+      lease.async_renew([&over](std::exception_ptr const&) { over = true; });
+      begun = true;
+    });
+    EXPECT_TRUE(eventually([&] { return over == begun; }));
+    EXPECT_TRUE(lease.valid());
+    EXPECT_EQ(lease.release(), release_result::released);
+    return reached;
+  });
+}
+
 TEST_F(memory_of_a_client, may_be_wanting_for_a_renewal) {
   for_each_allocation([this](std::int64_t n) {
     client tested_client{server.url(), with_long_timeouts({})};

@@ -4,7 +4,7 @@
 #include <exception>
 #include <holdfast/error.hpp>
 
-namespace holdfast::sync {
+namespace holdfast {
 
 /// `failure` as an exception_ptr; std::bad_alloc when there is no memory for it.
 [[nodiscard]] inline std::exception_ptr thrown(error const& failure) noexcept {
@@ -15,4 +15,4 @@ namespace holdfast::sync {
   }
 }
 
-}  // namespace holdfast::sync
+}  // namespace holdfast

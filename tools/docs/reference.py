@@ -7,6 +7,7 @@ import sys
 import xml.etree.ElementTree
 
 KINDS = {"class": "class", "struct": "struct"}
+NAMESPACES = {"holdfast", "holdfast::async"}  # whose free names are public
 
 
 def escaped(text):
@@ -94,6 +95,18 @@ class header:
             text.append(line[3:].strip())
         return " ".join(text).split("  ")[0]
 
+    def manual(self):
+        """What stands below that, up to the first line of code, as Markdown."""
+        head = [line[4:] for line in self.lines[:next(i for i, line in enumerate(self.lines) if not line.startswith("///"))]]
+        below = head[head.index("") + 1:] if "" in head else []
+        out, before = "", ""
+        for line in below:
+            if line.startswith("- ") and before and not before.startswith(("- ", "  ")):
+                out += "\n"  # mkdocs wants an empty line before a list
+            out += (line if line.startswith("    ") else line.replace("<", "&lt;").replace(">", "&gt;")) + "\n"
+            before = line
+        return out + "\n" if out else ""
+
 
 def members_of(compound, name):
     """The public members that this header declares, in its order; those that say only what can't be done are left out."""
@@ -120,7 +133,7 @@ def values(member):
 
 
 def page_of(one, undocumented):
-    out = f"# {one.name}\n\n    #include <holdfast/{one.name}>\n\n{escaped(one.title())}\n\n"
+    out = f"# {one.name}\n\n    #include <holdfast/{one.name}>\n\n{escaped(one.title())}\n\n{one.manual()}"
     for _, compound, members in sorted(one.parts, key=lambda part: part[0]):
         scope = ""
         if compound is not None:
@@ -162,7 +175,7 @@ def main(xml, headers, pages):
             place = compound.find("location")
             name = pathlib.Path(place.get("file")).name
             read[name].parts.append((int(place.get("line")), compound, members_of(compound, name)))
-        elif compound.get("kind") == "namespace" and text_of(compound, "compoundname") == "holdfast":
+        elif compound.get("kind") == "namespace" and text_of(compound, "compoundname") in NAMESPACES:
             for name, one in read.items():
                 one.parts.extend((line, None, [(line, member)]) for line, member in members_of(compound, name))
     undocumented = []

@@ -50,6 +50,7 @@ function(holdfast_install_component name)
   install(EXPORT "holdfast-${name}" NAMESPACE holdfast:: FILE "${name}.cmake" DESTINATION "${package_dir}/components/targets"
           COMPONENT development)
 endfunction()
+holdfast_install_component(asio TARGETS holdfast_asio DEPENDENCIES "Boost 1.81")
 
 if(HOLDFAST_MODULE)
   # Where Debian's packages have such modules; there is one folder for all architectures.

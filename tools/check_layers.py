@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Fails when a file of src/ or cli/ includes something from a layer above its own, when one of cli/ looks behind
-the public headers, when a public header includes anything but <holdfast/…> and the standard library, or when a file
+the public headers, when a public header includes anything but <holdfast/…> and the standard library (an adapter: and what it adapts), or when a file
 of src/engine reads the clock where no event comes in.
 
 Usage: check_layers.py <project folder> | --self-test
@@ -32,6 +32,7 @@ CLOCK = re.compile(r"_clock::now\b|\bclock_gettime\b")
 INCLUDE = re.compile(r'\s*#\s*include\s*([<"])([^>"]+)[>"]')
 STANDARD = re.compile(r"[a-z_0-9]+")  # no folder, no ending
 PUBLIC = re.compile(r"holdfast/[a-z_0-9]+\.hpp")
+ADAPTERS = {"asio": re.compile(r"(boost/)?asio/[a-z_0-9]+\.hpp|boost/system/[a-z_0-9]+\.hpp")}  # by the first word of their name
 
 
 def wrong_in_src(file, quote, name):
@@ -67,8 +68,12 @@ def wrong_in_cli(file, quote, name):
     return f"{mine} must not know {theirs}"
 
 
-def wrong_in_public(_file, quote, name):
+def wrong_in_public(file, quote, name):
+    """Why the public header `file` may not include `name`, or None."""
     if quote == "<" and (STANDARD.fullmatch(name) or PUBLIC.fullmatch(name)):
+        return None
+    adapts = ADAPTERS.get(re.split(r"[_.]", file)[0])
+    if quote == "<" and adapts and adapts.fullmatch(name):
         return None
     return f"a public header includes <holdfast/…> and the standard library only, not {name}"
 
@@ -113,6 +118,8 @@ def self_test():
     assert not wrong_in_cli("main.cpp", '"', "run/run.hpp")
     assert wrong_in_public("mutex.hpp", "<", "boost/asio.hpp")
     assert wrong_in_public("mutex.hpp", "<", "unistd.h")
+    assert wrong_in_public("asio.hpp", "<", "boost/url.hpp")
+    assert not wrong_in_public("asio_initiate.hpp", "<", "boost/asio/post.hpp")
     assert wrong_in_public("mutex.hpp", '"', "holdfast/lease.hpp")
     assert not wrong_in_public("mutex.hpp", "<", "holdfast/lease.hpp")
     assert not wrong_in_public("mutex.hpp", "<", "stop_token")

@@ -212,9 +212,9 @@ TEST_F(coroutine, may_be_destroyed_when_it_was_to_go_on) {
     auto const taking = take();
     EXPECT_TRUE(eventually([&] { return loop_.size() == 2; }));
   }
-  loop_.run();
   EXPECT_TRUE(free_lock_.try_acquire_for(wait_limit)) << "the lease was given back";
   EXPECT_EQ(permits.available(), 2);
+  loop_.run();
 }
 
 TEST_F(coroutine, is_told_that_the_client_has_ended) {

@@ -7,9 +7,10 @@ file(GLOB_RECURSE shared_targets "${WORK}/prefix/*/holdfast-shared.cmake")
 if(shared_targets)
   set(libraries shared,static)
 endif()
-build_project("${CMAKE_CURRENT_LIST_DIR}/consumer" "-DHAS=${libraries}")
+build_project("${CMAKE_CURRENT_LIST_DIR}/consumer" "-DHAS=${libraries}" "-DCOMPONENTS=asio")
 run("${WORK}/build/consumer")
 run("${WORK}/build/consumer_of_plugin")
+run("${WORK}/build/consumer_of_asio")
 
 # pkg-config, with warnings also in the headers.
 file(GLOB_RECURSE pc "${WORK}/prefix/*/holdfast.pc")

@@ -31,17 +31,6 @@ moment now(place const& at, std::atomic<long> const& completed) {
   return {std::chrono::steady_clock::now(), cpu_seconds(), at.calls(), completed};
 }
 
-/// How the counter grows, once it has reached `settled`.
-cycles measure(context const& run, std::atomic<long> const& completed, long settled) {
-  while (completed < settled) std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  auto const before = now(run.at, completed);
-  std::this_thread::sleep_for(run.measured_time());
-  auto const after = now(run.at, completed);
-  auto const done = static_cast<double>(after.completed - before.completed);
-  return {done / std::chrono::duration<double>(after.at - before.at).count(),
-          requests_between(before.calls, after.calls) / done, 1e6 * (after.cpu - before.cpu) / done};
-}
-
 cycles run_threads(context const& run, int count, lock_options const& options) {
   client redis{run.at.url};
   redis.connect();
@@ -58,7 +47,7 @@ cycles run_threads(context const& run, int count, lock_options const& options) {
       }
     });
   }
-  auto const result = measure(run, completed, count);
+  auto const result = growth(run, completed, count);
   for (auto& thread : threads) thread.request_stop();
   return result;
 }
@@ -109,13 +98,23 @@ auto run_outstanding(context const& run, int count, std::function<acquirer(clien
 
 }  // namespace
 
+cycles growth(context const& run, std::atomic<long> const& completed, long settled) {
+  while (completed < settled) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  auto const before = now(run.at, completed);
+  std::this_thread::sleep_for(run.measured_time());
+  auto const after = now(run.at, completed);
+  auto const done = static_cast<double>(after.completed - before.completed);
+  return {done / std::chrono::duration<double>(after.at - before.at).count(),
+          requests_between(before.calls, after.calls) / done, 1e6 * (after.cpu - before.cpu) / done};
+}
+
 cycles of_threads(context const& run, int threads, lock_options const& options) {
   return in_child([&] { return run_threads(run, threads, options); });
 }
 
 cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
   return in_child([&] {
-    return run_outstanding(run, count, make, {}, [&](auto const& done) { return measure(run, done, count); });
+    return run_outstanding(run, count, make, {}, [&](auto const& done) { return growth(run, done, count); });
   });
 }
 

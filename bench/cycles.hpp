@@ -1,6 +1,7 @@
 /// Many cycles of acquiring and releasing at once: by threads, or asynchronously.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
@@ -16,6 +17,9 @@ struct cycles {
   double requests = 0;  ///< per cycle
   double cpu_us = 0;    ///< per cycle: user and system time of the process that runs them
 };
+
+/// How the counter of a process grows, once it has reached `settled`.
+[[nodiscard]] cycles growth(context const& run, std::atomic<long> const& completed, long settled);
 
 /// So many threads, each with a mutex on a name of its own. In a child process.
 [[nodiscard]] cycles of_threads(context const& run, int threads, lock_options const& options = {});

@@ -61,6 +61,7 @@ std::vector<row> const& all_rows() {
       {"B10", waiting_callers},
       {"B11", command_line},
       {"B13", waiting_crowd},
+      {"A1", coroutines_on_asio},
       {"L3", unluckiest},
       {"S1", shared_waits},
       {"S2", shared_release},

@@ -54,19 +54,20 @@ void measure_in_turns(context const& run, line& result, std::function<double()> 
 
 using row_function = std::vector<line> (*)(context const&);
 
-std::vector<line> server_cpu(context const&);         // K1
-std::vector<line> uncontended(context const&);        // B1
-std::vector<line> many_threads(context const&);       // B2
-std::vector<line> many_asynchronous(context const&);  // B3
-std::vector<line> one_process(context const&);        // B4
-std::vector<line> four_processes(context const&);     // B5
-std::vector<line> fair_processes(context const&);     // B6
-std::vector<line> waiting_processes(context const&);  // B7
-std::vector<line> held_leases(context const&);        // B8
-std::vector<line> waiting_callers(context const&);    // B10
-std::vector<line> command_line(context const&);       // B11
-std::vector<line> waiting_crowd(context const&);      // B13
-std::vector<line> unluckiest(context const&);         // L3
+std::vector<line> server_cpu(context const&);          // K1
+std::vector<line> uncontended(context const&);         // B1
+std::vector<line> many_threads(context const&);        // B2
+std::vector<line> many_asynchronous(context const&);   // B3
+std::vector<line> one_process(context const&);         // B4
+std::vector<line> four_processes(context const&);      // B5
+std::vector<line> fair_processes(context const&);      // B6
+std::vector<line> waiting_processes(context const&);   // B7
+std::vector<line> held_leases(context const&);         // B8
+std::vector<line> waiting_callers(context const&);     // B10
+std::vector<line> command_line(context const&);        // B11
+std::vector<line> waiting_crowd(context const&);       // B13
+std::vector<line> coroutines_on_asio(context const&);  // A1
+std::vector<line> unluckiest(context const&);          // L3
 
 std::vector<line> shared_waits(context const&);          // S1
 std::vector<line> shared_release(context const&);        // S2

@@ -16,7 +16,7 @@
 /// few small pieces of the client's own. Their executor has outstanding work until they were called. A
 /// handler without an executor is called where the callback of the lock would be: on the client's thread, or
 /// on a thread that is inside a call of the client, perhaps the initiating function; what client says of
-/// callbacks is true of it.
+/// callbacks is true of it. The future of use_future is set there, too, unless an executor is bound to it.
 ///
 /// *Errors.* The error_code is that of holdfast::error: compare it with holdfast::errc. With use_awaitable
 /// and use_future, whose users don't see it, the holdfast::error itself is thrown, which says more. With

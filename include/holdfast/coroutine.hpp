@@ -241,7 +241,8 @@ class [[nodiscard]] awaiter {
 /// *Where.* On the client's thread, or on a thread that is inside a call of the client, as a callback would
 /// run (see client): what is said there of callbacks is true of the coroutine until it is suspended again. If
 /// the operation has ended by the time that it has begun, the coroutine goes on without being suspended. For
-/// another place use on().
+/// another place use on(). An exception that leaves the coroutine there, thrown on by its promise, ends the
+/// program.
 ///
 /// *Cancelling.* `stop` of the operation; it ends with errc::cancelled.
 ///

@@ -112,9 +112,11 @@ cycles of_threads(context const& run, int threads, lock_options const& options) 
   return in_child([&] { return run_threads(run, threads, options); });
 }
 
-cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make) {
+cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make,
+                   client_options const& how) {
   return in_child([&] {
-    return run_outstanding(run, count, make, {}, [&](auto const& done) { return growth(run, done, count); });
+    return run_outstanding(run, count, make, how,
+                           [&](auto const& done) { return growth(run, done, count); });
   });
 }
 

@@ -29,7 +29,8 @@ using acquirer = std::function<void(exclusive_lock::acquire_handler)>;
 
 /// So many cycles outstanding, the n-th with what `make(client, n)` returns. In a child process.
 [[nodiscard]] cycles outstanding(context const& run, int count,
-                                 std::function<acquirer(client&, int)> const& make);
+                                 std::function<acquirer(client&, int)> const& make,
+                                 client_options const& how = {});
 
 /// The same until so many are completed.
 void run_outstanding_cycles(context const& run, int count, std::function<acquirer(client&, int)> const& make,

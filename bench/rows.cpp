@@ -78,6 +78,7 @@ std::vector<row> const& all_rows() {
       {"Q2", quorum_one_frozen},
       {"Q3", quorum_two_dead},
       {"Q4", quorum_contended},
+      {"O1", observed},
       {"F1", sentinel_failover},
   };
   return rows;

@@ -51,6 +51,9 @@ function(holdfast_install_component name)
           COMPONENT development)
 endfunction()
 holdfast_install_component(asio TARGETS holdfast_asio DEPENDENCIES "Boost 1.81")
+if(HOLDFAST_PROMETHEUS)
+  holdfast_install_component(prometheus TARGETS holdfast_prometheus DEPENDENCIES prometheus-cpp)
+endif()
 
 if(HOLDFAST_MODULE)
   # Where Debian's packages have such modules; there is one folder for all architectures.

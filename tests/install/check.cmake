@@ -7,9 +7,12 @@ file(GLOB_RECURSE shared_targets "${WORK}/prefix/*/holdfast-shared.cmake")
 if(shared_targets)
   set(libraries shared,static)
 endif()
-build_project("${CMAKE_CURRENT_LIST_DIR}/consumer" "-DHAS=${libraries}" "-DCOMPONENTS=asio")
+build_project("${CMAKE_CURRENT_LIST_DIR}/consumer" "-DHAS=${libraries}" "-DCOMPONENTS=asio\;OPTIONAL_COMPONENTS\;prometheus")
 run("${WORK}/build/consumer")
 run("${WORK}/build/consumer_of_plugin")
+if(EXISTS "${WORK}/build/consumer_of_metrics")
+  run("${WORK}/build/consumer_of_metrics")
+endif()
 run("${WORK}/build/consumer_of_asio")
 
 # pkg-config, with warnings also in the headers.

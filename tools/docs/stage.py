@@ -12,7 +12,8 @@ OUTSIDE = re.compile(r"[a-z][a-z+.-]*:|//|#", re.IGNORECASE)
 TOP = {"README.md": "index.md", "ARCHITECTURE.md": "architecture.md", "CONTRIBUTING.md": "contributing.md",
        "CHANGELOG.md": "changelog.md", "LICENSE": "license.md", "man/holdfast.1": "manual.md", "bench/racing/README.md": "race.md",
        "tests/fault/FOUND.md": "found.md", "include/holdfast": "reference/index.md",
-       "examples": "examples/index.md", "examples/redisson": "examples/index.md", "docs/decisions": "decisions/index.md"}
+       "examples": "examples/index.md", "examples/redisson": "examples/index.md", "examples/prometheus": "examples/index.md",
+       "contrib": "contrib/index.md", "docs/decisions": "decisions/index.md"}
 ITEM = re.compile(r"(\s*)([-*]|\d+\.)(\s+)")
 
 
@@ -24,8 +25,9 @@ def place_of(source):
         return re.sub(r"(^|/)README\.md$", r"\1index.md", source.removeprefix("docs/"))
     if source.startswith("include/holdfast/"):
         return "reference/" + pathlib.PurePath(source).name.replace(".hpp", ".md")
-    if source.startswith("examples/"):
-        return "examples/" + re.sub(r"\W", "_", source.removeprefix("examples/")) + ".md"
+    folder, _, rest = source.partition("/")
+    if folder in ("examples", "contrib"):
+        return f"{folder}/" + re.sub(r"\W", "_", rest) + ".md"
     return None
 
 
@@ -87,7 +89,7 @@ class stage:
 
     def source(self, path):
         name = str(path.relative_to(self.root))
-        language = {".cpp": "cpp", ".java": "java", ".xml": "xml"}[path.suffix]
+        language = {".cpp": "cpp", ".java": "java", ".xml": "xml", ".json": "json", ".yml": "yaml"}[path.suffix]
         self.write(place_of(name), f"# {name}\n\n```{language}\n{path.read_text()}```\n")
         return f"- [{name}]({pathlib.PurePath(place_of(name)).name})\n"
 
@@ -105,6 +107,8 @@ class stage:
                 shutil.copyfile(path, self.pages / place_of(name))
         examples = [self.source(path) for path in sorted(self.root.glob("examples/**/*.*")) if path.is_file()]
         self.write("examples/index.md", "# Examples\n\nThe tests build and run each of them.\n\n" + "".join(examples))
+        contrib = [self.source(path) for path in sorted(self.root.glob("contrib/**/*.*")) if path.is_file()]
+        self.write("contrib/index.md", "# For other programs\n\nTheir use is in [metrics](../metrics.md).\n\n" + "".join(contrib))
         decisions = "# Decisions\n\nWhy Holdfast is built this way.\n\n"
         for path in sorted(self.root.glob("docs/decisions/*.md")):
             title = path.read_text().split("\n")[0].removeprefix("# ")

@@ -159,6 +159,30 @@ TEST_F(upgrade_fault, of_the_dead_delays_readers_by_a_recheck_and_writers_by_its
   EXPECT_FALSE(held.valid());
 }
 
+/// Another caller of the client meets a writer of its own that is over, while its release has to be sent
+/// again.
+TEST_F(upgrade_fault,
+       gives_back_a_writer_and_not_to_its_upgrade_lease_when_its_release_is_refused_for_a_time) {
+  std::atomic<bool> refused = false;
+  std::atomic<bool> refuses = true;
+  auto const decision = proxy_.decide_by([&](request const& r) {
+    auto const kind = kind_of(r);
+    if (!refuses || (kind != lua::release_writer::source.sha1 && kind != lua::abandon::source.sha1))
+      return fate::pass();
+    refused = true;
+    return fate::error("NOREPLICAS Not enough good replicas to write.");
+  });
+  auto held = mutex_.acquire_upgrade();
+  mutex_.upgrade(held);
+  held.async_release({});
+  ASSERT_TRUE(eventually([&] { return refused.load(); }));
+  EXPECT_FALSE(mutex_.try_acquire());
+  EXPECT_FALSE(raw_.exists(names::readers("m")) && raw_.get("m") == names::held_by_readers);
+  refuses = false;
+  EXPECT_TRUE(eventually([&] { return !raw_.exists("m"); }));
+  EXPECT_TRUE(nothing_left_behind());
+}
+
 TEST_F(upgrade_fault, waits_for_dead_readers_no_longer_than_their_ttl) {
   shared_mutex brief{redis_, "m", {.ttl = 2s}};
   auto const reading = brief.acquire_shared();

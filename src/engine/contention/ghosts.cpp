@@ -80,18 +80,22 @@ bool ghosts::is_over(std::uint64_t number, std::span<std::string_view const> nam
   if (stopped_ || number == 0 || number > queues_.last_number()) return false;
   if (queues_.contending(number) != nullptr || departed_.has_left_key(number, now)) return false;
   if (holders_.has_shared(number)) return false;
-  auto const holds = [number](lock_queue const& queue) {
+  return !any_queue_of(names, [number](lock_queue const& queue) {
     return queue.holder != nullptr && queue.holder->number() == number;
-  };
+  });
+}
+
+template <class Predicate>
+bool ghosts::any_queue_of(std::span<std::string_view const> names, Predicate fits) const {
   auto const has_one_name = [](recipe const* lock_recipe) { return lock_recipe->several == nullptr; };
-  if (!std::ranges::all_of(queues_.kinds(), has_one_name)) return !queues_.any_of(holds);
+  if (!std::ranges::all_of(queues_.kinds(), has_one_name)) return queues_.any_of(fits);
   for (auto const name : names) {
     for (auto const* const lock_recipe : queues_.kinds()) {
       auto const* const known = queues_.find(*lock_recipe, name);
-      if (known != nullptr && holds(*known)) return false;
+      if (known != nullptr && fits(*known)) return true;
     }
   }
-  return true;
+  return false;
 }
 
 void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point now) {
@@ -129,6 +133,10 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   std::string_view const name = queue.name();
   auto const all = queue.lock_recipe().all_names(name);
   if (!is_over(number, all, now)) return false;
+  // The release of another kind. What gives back a ghost of which only the number is known would leave an
+  // upgrade lease in again in whose place it wrote.
+  if (any_queue_of(all, [number](lock_queue const& other) { return other.releasing == number; }))
+    return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
   for (auto const side : {names::reader_suffix, names::upgrade_suffix}) {

@@ -42,6 +42,9 @@ class ghosts {
  private:
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names,
                              time_point now) const;
+  /// Of those names, in any kind. Scans all queues only if a kind with several names is in use.
+  template <class Predicate>
+  [[nodiscard]] bool any_queue_of(std::span<std::string_view const> names, Predicate fits) const;
   /// For the answers to requests that give back what has that number.
   [[nodiscard]] callback<void(net::response&&)> noting(std::uint64_t number) const;
 

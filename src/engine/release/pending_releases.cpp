@@ -133,6 +133,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
       send(pending->item, boot_clock::now(), std::move(pending->done));
     });
     ++unconfirmed_;
+    queue.releasing = item.number;  // all the same
   } catch (std::bad_alloc const&) {
     send(item, now, std::move(pending->done));
   }

@@ -57,7 +57,9 @@ endif()
 
 if(HOLDFAST_MODULE)
   # Where Debian's packages have such modules; there is one folder for all architectures.
-  install(TARGETS holdfast_module LIBRARY DESTINATION lib/redis/modules COMPONENT module)
+  # Redis loads no file that isn't executable, and CMake makes none of a library so where Debian's policy is followed.
+  install(TARGETS holdfast_module LIBRARY DESTINATION lib/redis/modules COMPONENT module
+          PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 endif()
 set(manual man/holdfast.1)
 option(HOLDFAST_DEBIAN "cpack makes Debian packages: for the prefix /usr, with HOLDFAST_SHARED" OFF)

@@ -36,6 +36,10 @@ if(EXISTS "${WORK}/prefix/bin/holdfast")
   endforeach()
 endif()
 
+if(EXISTS "${WORK}/prefix/lib/redis/modules/holdfast.so")
+  run(test -x "${WORK}/prefix/lib/redis/modules/holdfast.so")  # else no Redis loads it
+endif()
+
 # Components, and packages that have one of the libraries. The project is configured anew, and not built.
 function(configure outcome)
   execute_process(COMMAND "${CMAKE_COMMAND}" -S "${CMAKE_CURRENT_LIST_DIR}/consumer" -B "${WORK}/build" -DCOMPONENTS=

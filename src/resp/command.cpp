@@ -30,6 +30,16 @@ void append_line(std::string& out, char type, std::size_t n) {
   out += "\r\n";
 }
 
+/// Takes a line off the front; 0: it isn't of that type.
+std::size_t take_number(char type, std::string_view& commands) {
+  std::size_t number = 0;
+  auto const line_end = commands.find('\r');
+  if (commands.empty() || commands.front() != type || line_end == std::string_view::npos) return number;
+  std::from_chars(commands.data() + 1, commands.data() + line_end, number);
+  commands.remove_prefix(line_end + 2);
+  return number;
+}
+
 }  // namespace
 
 void append_array_header(std::string& out, std::size_t n) { append_line(out, '*', n); }
@@ -47,21 +57,18 @@ void append_command(std::string& out, std::span<std::string_view const> argument
   for (auto const argument : arguments) append_bulk(out, argument);
 }
 
+std::size_t take_array_header(std::string_view& command) { return take_number('*', command); }
+
+std::string_view take_bulk(std::string_view& command) {
+  auto const size = take_number('$', command);
+  auto const argument = command.substr(0, size);
+  command.remove_prefix(std::min(size + 2, command.size()));
+  return argument;
+}
+
 std::vector<std::string_view> take_command(std::string_view& commands) {
-  auto const read_number = [&commands](char type) {
-    std::size_t number = 0;
-    auto const line_end = commands.find('\r');
-    if (commands.empty() || commands.front() != type || line_end == std::string_view::npos) return number;
-    std::from_chars(commands.data() + 1, commands.data() + line_end, number);
-    commands.remove_prefix(line_end + 2);
-    return number;
-  };
-  std::vector<std::string_view> arguments(read_number('*'));
-  for (auto& argument : arguments) {
-    auto const size = read_number('$');
-    argument = commands.substr(0, size);
-    commands.remove_prefix(std::min(size + 2, commands.size()));
-  }
+  std::vector<std::string_view> arguments(take_array_header(commands));
+  for (auto& argument : arguments) argument = take_bulk(commands);
   return arguments;
 }
 

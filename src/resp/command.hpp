@@ -26,6 +26,12 @@ inline void append_command(std::string& out, std::initializer_list<std::string_v
   append_command(out, std::span{arguments.begin(), arguments.size()});
 }
 
+/// Takes the header off a command that was encoded as above, and returns how many arguments follow.
+[[nodiscard]] std::size_t take_array_header(std::string_view& command);
+
+/// Takes the next argument off its front.
+std::string_view take_bulk(std::string_view& command);
+
 /// Takes the first off several commands that were encoded as above, and returns its arguments, in place.
 [[nodiscard]] std::vector<std::string_view> take_command(std::string_view& commands);
 

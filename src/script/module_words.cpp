@@ -1,10 +1,10 @@
 #include "script/module_words.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
-#include <vector>
 
+#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::scripting {
@@ -48,29 +48,45 @@ constexpr std::array<module_command, 25> served_by_module{{
     {"redisson_lock.renew", "HOLDFAST.REDISSON_LOCK.RENEW"},
 }};
 
-constexpr std::size_t place_of_keys = 3;  // behind EVALSHA, the script and the number of keys
+std::string_view without_end(std::string_view text, std::string_view end) noexcept {
+  return text.substr(0, text.size() - end.size());
+}
 
 }  // namespace
 
 std::span<module_command const> module_commands() noexcept { return served_by_module; }
 
 std::string as_command(std::string_view request, module_command const& command) {
-  auto words = resp::arguments_of(request);
-  auto const is_brief = command.words == brief;
-  if (is_brief) {
-    std::ptrdiff_t keys = 1;
-    std::from_chars(words[2].data(), words[2].data() + words[2].size(), keys);
-    auto const& usual = command.usual;
-    for (auto last = usual.rbegin(); last != usual.rend() && words.back() == *last; ++last) words.pop_back();
-    words.erase(words.begin() + place_of_keys + 1, words.begin() + place_of_keys + keys);
-  }
+  auto rest = request;
+  auto const words = resp::take_array_header(rest);
+  resp::take_bulk(rest);  // EVALSHA
+  resp::take_bulk(rest);  // the script
   std::string bytes;
   bytes.reserve(request.size());
-  auto const first = is_brief ? place_of_keys : place_of_keys - 1;
-  resp::append_array_header(bytes, words.size() - first + 1);
+  if (command.words == full) {
+    resp::append_array_header(bytes, words - 1);
+    resp::append_bulk(bytes, command.command);
+    return bytes += rest;
+  }
+  auto const keys = whole_number<std::size_t>(resp::take_bulk(rest)).value_or(1);
+  auto const all_keys = rest;
+  resp::take_bulk(rest);
+  auto const first_key = without_end(all_keys, rest);
+  for (std::size_t i = 1; i < keys; ++i) resp::take_bulk(rest);
+  auto const all_arguments = rest;
+  auto const count = words - 3 - keys;
+  auto kept = count - std::min(count, command.usual.size());
+  for (std::size_t i = 0; i != kept; ++i) resp::take_bulk(rest);
+  auto left_out = rest;  // those at the end that are as usual
+  for (auto i = kept; i != count; ++i) {
+    if (resp::take_bulk(rest) == command.usual[command.usual.size() - (count - i)]) continue;
+    kept = i + 1;
+    left_out = rest;
+  }
+  resp::append_array_header(bytes, kept + 2);
   resp::append_bulk(bytes, command.command);
-  for (auto i = first; i < words.size(); ++i) resp::append_bulk(bytes, words[i]);
-  return bytes;
+  bytes += first_key;
+  return bytes += without_end(all_arguments, left_out);
 }
 
 }  // namespace holdfast::scripting

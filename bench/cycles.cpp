@@ -115,8 +115,7 @@ cycles of_threads(context const& run, int threads, lock_options const& options) 
 cycles outstanding(context const& run, int count, std::function<acquirer(client&, int)> const& make,
                    client_options const& how) {
   return in_child([&] {
-    return run_outstanding(run, count, make, how,
-                           [&](auto const& done) { return growth(run, done, count); });
+    return run_outstanding(run, count, make, how, [&](auto const& done) { return growth(run, done, count); });
   });
 }
 

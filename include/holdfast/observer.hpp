@@ -11,6 +11,7 @@
 /// Ready-made: <holdfast/prometheus.hpp>. docs/metrics.md has more.
 #pragma once
 
+#include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 
 #include <chrono>
@@ -43,7 +44,7 @@ enum class event_kind : std::uint8_t {
   missed,        ///< events before this one weren't told: no memory, or too many at a time
 };
 /// Its word, such as "handed_over".
-[[nodiscard]] std::string_view to_string(event_kind) noexcept;
+HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(event_kind) noexcept;
 
 /// One event. The texts live until on_event() returns.
 struct lock_event {
@@ -99,7 +100,7 @@ struct lock_event {
 ///
 /// *Exit and fork.* exit() ends leases that are held, and tells of it; waits that exit() leaves hanging have
 /// no end. Nothing is told in a forked child.
-class observer {
+class HOLDFAST_EXPORT observer {
  public:
   /// Clients share it, so it isn't copied.
   observer() = default;

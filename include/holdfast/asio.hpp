@@ -248,6 +248,9 @@ std::exception_ptr lost(Lease const& held, char const* when) {
 ///
 /// The lease must last until then, and isn't given back. `work` may release it; that isn't a loss. The
 /// executor of the coroutine must not run two of its functions at a time (one thread, or a strand).
+///
+/// Where Asio itself has coroutines: standalone Asio 1.22, as Debian 12 has it, has none with clang.
+#ifdef HOLDFAST_ASIO_AWAITS
 template <class Lease, class Result, class Executor>
   requires std::same_as<Lease, lease> || std::same_as<Lease, multi_lease>
 asio_parts::net::awaitable<Result, Executor> with_lease(Lease const& held,
@@ -285,5 +288,6 @@ asio_parts::net::awaitable<Result, Executor> with_lease(Lease const& held,
   if (failure) std::rethrow_exception(failure);
   if constexpr (!std::is_void_v<Result>) co_return std::move(*result);
 }
+#endif
 
 }  // namespace holdfast::inline HOLDFAST_WITH_ASIO

@@ -44,8 +44,14 @@
 // A program may have both kinds of Asio, in sources of their own: these names differ for the linker.
 #ifdef HOLDFAST_STANDALONE_ASIO
 #define HOLDFAST_WITH_ASIO with_standalone_asio
+#ifdef ASIO_HAS_CO_AWAIT
+#define HOLDFAST_ASIO_AWAITS
+#endif
 #else
 #define HOLDFAST_WITH_ASIO with_boost_asio
+#ifdef BOOST_ASIO_HAS_CO_AWAIT
+#define HOLDFAST_ASIO_AWAITS
+#endif
 #endif
 
 namespace holdfast::inline HOLDFAST_WITH_ASIO {
@@ -66,8 +72,10 @@ using system_error = boost::system::system_error;
 /// Whether a failure is thrown at the user of the token, who doesn't see the error code.
 template <class Token>
 struct throws : std::false_type {};
+#ifdef HOLDFAST_ASIO_AWAITS
 template <class Executor>
 struct throws<net::use_awaitable_t<Executor>> : std::true_type {};
+#endif
 template <class Allocator>
 struct throws<net::use_future_t<Allocator>> : std::true_type {};
 template <class Token, class Executor>

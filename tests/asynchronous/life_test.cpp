@@ -107,7 +107,7 @@ TEST_F(ending, of_the_io_context_gives_back_leases_whose_handlers_it_had) {
 TEST_F(ending, of_the_io_context_at_any_moment_loses_no_lease) {
   for (int round = 0; round != 50; ++round) {
     auto io = std::make_unique<net::io_context>();
-    auto const use = [&io](mutex& lock) -> net::awaitable<void> {
+    auto const use = [](mutex& lock) -> net::awaitable<void> {
       for (;;) {
         auto held = co_await async_acquire(lock, net::use_awaitable);
         co_await async_release(held, net::use_awaitable);

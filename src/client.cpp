@@ -63,7 +63,7 @@ std::mutex& registry_guard() noexcept { return guard_across_fork(static_cast<voi
 bool others_end_clients() noexcept {
   std::lock_guard const hold{registry_guard()};
   return std::ranges::any_of(all_clients->ending, [](registry::ending_client const& each) {
-    return each.thread != std::this_thread::get_id() && !each.core->forked();
+    return each.thread != std::this_thread::get_id() && !each.core->constants().forked();
   });
 }
 
@@ -152,7 +152,7 @@ client::client(std::string const& url, client_options options) {
 
 client::~client() {
   if (!core_) return;
-  if (core_->forked()) {
+  if (core_->constants().forked()) {
     // A copy of the parent's engine and its connections: to touch any of it would disturb the parent.
     std::lock_guard const hold{registry_guard()};
     living().kept.push_back(std::move(core_));
@@ -184,9 +184,9 @@ void client::connect() { core_->requests().connect(); }
 
 bool client::shutdown_within(std::chrono::nanoseconds drain) { return core_->shut_down_within(drain); }
 
-std::string const& client::url() const noexcept { return core_->url(); }
+std::string const& client::url() const noexcept { return core_->constants().url; }
 
-std::string const& client::uuid() const noexcept { return core_->uuid(); }
+std::string const& client::uuid() const noexcept { return core_->constants().uuid; }
 
 client_stats client::stats() const { return core_->stats(); }
 

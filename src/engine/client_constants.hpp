@@ -6,18 +6,27 @@
 #include <holdfast/options.hpp>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/fork.hpp"
+#include "base/hash_slot.hpp"
 #include "net/deployment_url.hpp"
 #include "topology/traits.hpp"
 
 namespace holdfast::engine {
+
+/// The deployment that a kind of lock, or another object, needs.
+enum class votes {
+  none,      ///< a single one, whose reply is enough
+  majority,  ///< several masters that vote
+};
 
 /// Constant after construction; for any thread.
 struct client_constants {
   std::string uuid;
   client_options options;
   topology::traits deployment;
+  holdfast::wire wire;                     ///< of locks whose options name none: plain or redisson
   std::string url;                         ///< for messages: without the password
   std::shared_ptr<error const> no_memory;  ///< the failure of callers when there is no memory for another one
   std::shared_ptr<error const> shut_down;  ///< the failure of callers at the end of the client
@@ -30,6 +39,12 @@ struct client_constants {
   [[nodiscard]] std::string owner_id(std::uint64_t number) const {
     return uuid + ':' + std::to_string(number);
   }
+  /// Only names with the same number can be in one request.
+  [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
+    return deployment.slots ? hash_slot(name) : 0;
+  }
+  /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
+  void check_kind(votes needed) const;
 };
 
 [[nodiscard]] client_constants make_client_constants(client_options options, net::deployment_url const& url);

@@ -85,7 +85,7 @@ void core::nap(reactor::lock& hold, time_point until) noexcept {
 }
 
 void core::begin_exit() noexcept {
-  if (forked()) return;
+  if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   if (!gate_.closed()) {
     contention_.arrivals.set_aside(boot_clock::now());
@@ -125,7 +125,7 @@ void core::lose_at_end(lease_state& lease, batches& together, time_point now) no
 }
 
 void core::give_all_back() noexcept {
-  if (forked()) return;
+  if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   auto const now = boot_clock::now();
   lose_all(now);
@@ -134,7 +134,7 @@ void core::give_all_back() noexcept {
 }
 
 void core::await_given_back(time_point begun) noexcept {
-  if (forked()) return;
+  if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   end_begun_ = std::min(end_begun_, begun);
   drain(hold, end_begun_ + confirmation_wait + acknowledgements_.delay());

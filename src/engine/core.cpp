@@ -165,7 +165,7 @@ std::unique_ptr<moments> core::make_moments() {
 
 void core::record_number(history::event what, history::kind of, std::string_view name,
                          std::int64_t number) noexcept {
-  if (!moments_ || forked()) return;
+  if (!moments_ || client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   moments_->numbered(what, of, name, number, boot_clock::now());
   loop_.leave(hold);
@@ -218,48 +218,21 @@ void core::send_owed(owed_request const& request, time_point now) noexcept {
   }
 }
 
-process_info core::self() const { return describe_self(client_.options.label); }
-
-void core::check_kind(votes needed) const {
-  auto const voting = client_.deployment.votes;
-  if ((needed == votes::majority) == voting) return;
-  throw error{
-      std::errc::invalid_argument,
-      voting
-          ? client_.url +
-                ": several servers that vote have quorum_mutex alone (docs/quorum.md says why); for anything "
-                "else give the URL of one server, of its sentinels, or of a cluster"
-          : client_.url +
-                ": a quorum_mutex needs several servers that know nothing of each other; "
-                "write redis+quorum://h1,h2,h3, or use a mutex"};
-}
-
-holdfast::wire core::wire() const noexcept {
-  auto const& options = client_.options;
-  auto const chosen = options.wire != holdfast::wire::automatic ? options.wire : settings_.server.wire;
-  return chosen == holdfast::wire::redisson ? chosen : holdfast::wire::plain;
-}
-
 void core::check_scripts(std::string const& title) {
-  auto const reason = no_scripts_because();
-  if (reason.empty()) return;
+  if (client_.forked()) return;
+  reactor::lock const hold{loop_.mutex()};
+  if (!translator_.scriptless()) return;
+  auto const& refusal = translator_.no_scripts_because();
+  auto const reason = refusal.empty() ? std::string{"scripts are turned off (scripts=no)"}
+                                      : "the server runs no scripts (" + refusal + ")";
   throw error{std::errc::invalid_argument,
               client_.url + ": " + reason + ", and " + title +
                   " needs them: without them there is no order of waiters, no grant, and none of Redisson's "
                   "formats. What there is: mutex, recursive_mutex, quorum_mutex and fence on the plain wire"};
 }
 
-std::string core::no_scripts_because() {
-  if (forked()) return {};
-  reactor::lock const hold{loop_.mutex()};
-  if (!translator_.scriptless()) return {};
-  auto const& refusal = translator_.no_scripts_because();
-  return refusal.empty() ? "scripts are turned off (scripts=no)"
-                         : "the server runs no scripts (" + refusal + ")";
-}
-
 client_stats core::stats() {
-  if (forked()) return {};
+  if (client_.forked()) return {};
   reactor::lock const hold{loop_.mutex()};
   return stats_;
 }
@@ -278,14 +251,14 @@ release_policy core::policy_now(lock_options const& options) {
 }
 
 publishing core::publishing_now() {
-  if (forked()) return publishing::counted;
+  if (client_.forked()) return publishing::counted;
   reactor::lock const hold{loop_.mutex()};
   return notifications_.publish_method();
 }
 
 lock_queue_ptr core::pin(recipe const& lock_recipe, std::string_view name) {
   gate_.check_process();
-  check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
+  client_.check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
   if (!lock_recipe.scriptless) check_scripts("the lock " + std::string{name});
   reactor::lock const hold{loop_.mutex()};
   gate_.check_open();
@@ -295,7 +268,7 @@ lock_queue_ptr core::pin(recipe const& lock_recipe, std::string_view name) {
 }
 
 void core::unpin(lock_queue_ptr& queue) noexcept {
-  if (forked()) {
+  if (client_.forked()) {
     (void)queue.detach();  // a copy of the parent's: nothing in it may be touched, not even its counters
     return;
   }

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "base/hash_slot.hpp"
 #include "engine/async_requests.hpp"
 #include "engine/contention/contention.hpp"
 #include "engine/lease_calls.hpp"
@@ -19,12 +18,6 @@
 #include "script/translator.hpp"
 
 namespace holdfast::engine {
-
-/// The deployment that a kind of lock, or another object, needs.
-enum class votes {
-  none,      ///< a single one, whose reply is enough
-  majority,  ///< several masters that vote
-};
 
 class core : public std::enable_shared_from_this<core> {
  public:
@@ -70,12 +63,10 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] publishing publishing_now();
   /// The same, and all else that a release with these options says.
   [[nodiscard]] release_policy policy_now(lock_options const& options);
-  /// What this process says of itself.
-  [[nodiscard]] process_info self() const;
   /// For the log hook, unless the client is closing: `make_message` returns the message.
   template <class MakeMessage>
   void warn(MakeMessage make_message) noexcept {
-    if (forked()) return;
+    if (client_.forked()) return;
     reactor::lock hold{loop_.mutex()};
     if (!gate_.closed()) log_(log_level::warning, make_message);
     loop_.leave(hold);
@@ -87,26 +78,10 @@ class core : public std::enable_shared_from_this<core> {
 
   // Constant.
 
-  /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
-  void check_kind(votes needed) const;
   [[nodiscard]] client_constants const& constants() const noexcept { return client_; }
-  /// This process is a forked child, and the client a copy of the parent's.
-  [[nodiscard]] bool forked() const noexcept { return client_.forked(); }
-  [[nodiscard]] std::string owner_id(std::uint64_t number) const { return client_.owner_id(number); }
-  [[nodiscard]] std::string const& uuid() const noexcept { return client_.uuid; }
-  [[nodiscard]] std::string const& url() const noexcept { return client_.url; }
-  [[nodiscard]] topology::traits const& deployment() const noexcept { return client_.deployment; }
-  /// Only names with the same number can be in one request.
-  [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
-    return client_.deployment.slots ? hash_slot(name) : 0;
-  }
-  /// The wire format of locks whose options name none: plain or redisson.
-  [[nodiscard]] holdfast::wire wire() const noexcept;
 
   /// Throws std::errc::invalid_argument when scripts can't be called, as far as that is known by now.
   void check_scripts(std::string const& title);
-  /// Why scripts can't be called, as far as that is known by now; empty: they can, or nothing is known.
-  [[nodiscard]] std::string no_scripts_because();
 
  private:
   [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);

@@ -32,7 +32,7 @@ class reading {
 
   void look_at_all(std::vector<std::string> names) {
     // Of such a name no cluster has a lock, but anybody may say that a thread waits for it.
-    if (server_.deployment().slots)
+    if (server_.constants().deployment.slots)
       std::erase_if(names, [](std::string const& name) { return !names::fits_in_a_slot(name); });
     std::vector<call> questions;
     questions.reserve(names.size());
@@ -115,7 +115,7 @@ void name_processes(std::vector<deadlock_info>& all, engine::core& server) {
 
 std::vector<deadlock_info> find_deadlocks(client& redis) {
   auto const server = engine::access::core_of(redis);
-  server->check_kind(engine::votes::none);
+  server->constants().check_kind(engine::votes::none);
   reading seen{*server};
   seen.look_at_all(locks_of_waiting_threads(*server));
   auto suspects = seen.waits();

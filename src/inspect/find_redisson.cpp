@@ -48,7 +48,7 @@ bool wanted_of_redisson(lock_state const& state) {
 bool find_hashes(search& query) {
   return query.scan(query.pattern(), "hash", [&query](search::keys const& hashes) {
     std::map<std::uint16_t, std::vector<key>> by_slot;  // the keys of a script share a slot
-    for (auto const& hash : hashes) by_slot[query.server().slot_of(hash)].push_back({hash});
+    for (auto const& hash : hashes) by_slot[query.server().constants().slot_of(hash)].push_back({hash});
     std::vector<call> questions;
     questions.reserve(by_slot.size());
     for (auto const& [slot, keys] : by_slot) questions.push_back(lua::sift{.hashes = keys}());

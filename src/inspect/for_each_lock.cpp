@@ -72,9 +72,9 @@ std::optional<error> find_on_wires(search& query, attempts try_to) {
 void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f,
                    wire of) {
   auto const server = engine::access::core_of(redis);
-  server->check_kind(engine::votes::none);
+  server->constants().check_kind(engine::votes::none);
   search query{*server, pattern, f};
-  bool const of_redisson = (of == wire::automatic ? server->wire() : of) == wire::redisson;
+  bool const of_redisson = (of == wire::automatic ? server->constants().wire : of) == wire::redisson;
   auto const start = inspection::start_of(pattern);
   if (start.complete && of_redisson) {
     query.show({start.text}, inspection::wanted_of_redisson);
@@ -90,7 +90,7 @@ void for_each_lock(client& redis, std::string_view pattern, std::function<bool(l
 std::optional<error> for_each_lock_on_wires(client& redis, std::string_view pattern,
                                             std::function<bool(lock_state const&)> const& f) {
   auto const server = engine::access::core_of(redis);
-  server->check_kind(engine::votes::none);
+  server->constants().check_kind(engine::votes::none);
   bool in_caller = false;
   search::visitor const visitor = [&](lock_state const& state) {
     in_caller = true;

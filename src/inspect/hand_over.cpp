@@ -49,7 +49,7 @@ hand_over_result ask_to_hand_over(client& redis, std::string_view name, std::str
   ranges::check(force_options{.grace = grace}, ranges::of_force,
                 [](char const* option) { return std::string{option}; });
   auto const server = engine::access::core_of(redis);
-  server->check_kind(engine::votes::none);
+  server->constants().check_kind(engine::votes::none);
   auto const leader = leader_of(*server, name);
   if (!leader) return hand_over_result::no_leader;
   if (leader->owner == candidate) return hand_over_result::handed_over;

@@ -22,7 +22,7 @@ lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entr
                    inspection::look_for scope) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
-  server->check_kind(engine::votes::none);
+  server->constants().check_kind(engine::votes::none);
   auto const record = names::last_run(name);
   auto const condition = names::condition(name);
   call const questions[]{inspection::look_at(name, server->publishing_now(), queue_entries, scope),

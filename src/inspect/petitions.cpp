@@ -31,7 +31,7 @@ void ask_holders(engine::core& server, lock_state const& seen, std::span<petitio
   }
   auto const replies = ask_all(server, questions, seen.name);
   // In a cluster the message reaches a holder at any node, but only the listeners of one node are counted.
-  auto const uncounted = server.deployment().slots && mode == "ask";
+  auto const uncounted = server.constants().deployment.slots && mode == "ask";
   for (std::size_t i = 0; i != pending.size(); ++i) {
     auto& petition = *pending[i];
     petition.answer = replies[i].integer;

@@ -55,7 +55,8 @@ bool search::scan(std::string_view filter, std::string_view type,
       std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
       if (!type.empty()) command.insert(command.end(), {"TYPE", type});
       auto reply = ask(master, command);
-      if (reply.size() != 2) throw error{errc::protocol, server_.url() + ": that is not an answer to SCAN"};
+      if (reply.size() != 2)
+        throw error{errc::protocol, server_.constants().url + ": that is not an answer to SCAN"};
       cursor = reply[0].text;
       keys page;
       for (auto& key : reply.elements[1].elements) page.push_back(std::move(key.text));

@@ -33,7 +33,8 @@ error refused(resp::reply const& refusal, std::string_view about, engine::core c
   auto const reason = engine::explain(refusal.text, about, server.constants());
   if (reason->code() != errc::unauthorized) return error{*reason};
   return {errc::unauthorized,
-          server.url() + ": not allowed to look for or at \"" + std::string{about} + "\": " + refusal.text +
+          server.constants().url + ": not allowed to look for or at \"" + std::string{about} +
+              "\": " + refusal.text +
               "; that needs the rights +eval +evalsha +scan +type +get +getrange +pttl +zcard +zrange +time "
               "+hgetall, for Redisson's objects also +hget +hkeys +hlen +hscan +hstrlen +hexists +exists "
               "+llen +lrange "

@@ -118,7 +118,7 @@ struct owned_lock::impl {
   }
 
   [[nodiscard]] recipe const& recipe_of_quorum() const {
-    auto const wire_of = of == wire::automatic ? core->wire() : of;
+    auto const wire_of = of == wire::automatic ? core->constants().wire : of;
     return wire_of == wire::redisson ? redisson::quorum : plain::quorum;
   }
 

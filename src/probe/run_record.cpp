@@ -110,7 +110,7 @@ struct run_record::impl {
 
   net::response ask_server(call const& script, net::connection_role const role) {
     auto response = core->requests().ask_until_ready(script, {.role = role});
-    check(response.reply, lock, record, core->constants(), core->url());
+    check(response.reply, lock, record, core->constants(), core->constants().url);
     return response;
   }
 
@@ -156,7 +156,7 @@ struct run_record::impl {
     }
     if (replies.size() >= majority()) return replies;
     throw error{failure ? failure->code() : make_error_code(errc::unreachable),
-                core->url() + ": " + std::to_string(replies.size()) + " of " +
+                core->constants().url + ": " + std::to_string(replies.size()) + " of " +
                     std::to_string(masters.size()) + " servers answered about the last run under the lock " +
                     quoted(lock) + ", and " + std::to_string(majority()) + " are needed" +
                     (failure ? std::string{": "} + failure->what() : std::string{})};
@@ -172,14 +172,14 @@ void run_record::impl::wait_for_copies(run_copies const& copies, std::uint64_t c
   auto const response = core->requests().ask_over(net::connection_role::acknowledged,
                                                   copies.on_disk ? wait_for_disks : wait, lock);
   auto const& reply = response.reply;
-  check(reply, lock, record, core->constants(), core->url());
+  check(reply, lock, record, core->constants(), core->constants().url);
   auto const& count = reply.size() == 2 ? reply[1] : reply;
   bool const on_disk = reply.size() == 2 && reply[0].integer > 0;
   bool const same_connection = !response.resent && response.connection_id == noted_over;
   if (same_connection && count.integer >= copies.replicas && (on_disk || !copies.on_disk)) return;
   throw error{
       errc::unreplicated,
-      core->url() + ": the note that a run under the lock " + quoted(lock) + " begins was " +
+      core->constants().url + ": the note that a run under the lock " + quoted(lock) + " begins was " +
           (copies.on_disk ? (on_disk ? "on the server's disk and " : "not on the server's disk and ") : "") +
           "acknowledged by " + std::to_string(same_connection ? count.integer : 0) + " of " + replicas +
           " replicas within " + within + " ms, so it was taken back; look at INFO replication"};

@@ -112,8 +112,8 @@ struct barrier::impl {
   /// The last one may have arrived when the time was up here, and not yet in the server. The seat isn't used
   /// again: the engine gives the arrival up, too.
   [[nodiscard]] std::optional<std::int64_t> opened_meanwhile(seat const& left) const {
-    auto const question =
-        recipes::plain::time_up(left.queue->name(), core->uuid(), left.last, core->publishing_now());
+    auto const question = recipes::plain::time_up(left.queue->name(), core->constants().uuid, left.last,
+                                                  core->publishing_now());
     auto const reply = core->requests().ask(question, name);
     if (reply.integer == 0) return std::nullopt;
     return reply.integer;
@@ -122,14 +122,14 @@ struct barrier::impl {
 
 barrier::barrier(client& redis, std::string name, std::int64_t parties, barrier_options options) {
   auto const core = engine::access::core_of(redis);
-  core->check_kind(engine::votes::none);
+  core->constants().check_kind(engine::votes::none);
   core->check_scripts("the barrier \"" + name + '"');
   sync::check_length("barrier", name);
   sync::check_number("the parties of the barrier", name, parties, 1, most_parties);
   sync::check(options.ttl >= shortest_arrival && options.ttl <= longest_arrival,
               "the ttl of the barrier \"" + name + "\" must be from 100 ms to an hour");
   sync::check(name, options_of_engine(options));
-  if (core->deployment().slots) sync::check_cluster_name(name);
+  if (core->constants().deployment.slots) sync::check_cluster_name(name);
   impl_ = std::make_shared<impl>(redis, std::move(name), parties, options);
 }
 

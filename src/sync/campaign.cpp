@@ -21,7 +21,7 @@ void check_value(std::string_view value, std::string const& name) {
 
 call publication(engine::core& core, lease const& leading, std::string_view name, std::string_view value) {
   auto const& held = *engine::lease_state::behind(leading);
-  auto const owner = core.owner_id(held.number());
+  auto const owner = core.constants().owner_id(held.number());
   return recipes::plain::publish({.name = name, .owner = owner}, leading.token(), value, held.options().ttl,
                                  core.publishing_now());
 }
@@ -47,7 +47,7 @@ void keep_published(engine::core& core, lease const& leading, std::string const&
              std::string{engine::explain(response.reply.text, name, core.constants())->what()};
     });
   };
-  core.leases().on_unsaid(held, [&core, ttl, name, refused, owner = core.owner_id(held.number()),
+  core.leases().on_unsaid(held, [&core, ttl, name, refused, owner = core.constants().owner_id(held.number()),
                                  term = leading.token(), text = std::string{value}] {
     auto script =
         recipes::plain::publish({.name = name, .owner = owner}, term, text, ttl, core.publishing_now());

@@ -92,7 +92,7 @@ struct condition::impl {
   [[nodiscard]] lease_state& own(lease& held) const {
     auto* const state = lease_state::behind(held);
     if (state == nullptr) throw error{errc::lost, no_wait() + "the lease is empty"};
-    if (core->forked()) throw error{errc::forked, no_wait() + "this process is a forked child"};
+    if (core->constants().forked()) throw error{errc::forked, no_wait() + "this process is a forked child"};
     auto const& queue = state->queue();
     auto const& kind = queue.lock_recipe();
     auto const fits = &queue.engine() == core.get() && kind.first_name(queue.name()) == name();
@@ -132,10 +132,10 @@ struct condition::impl {
 
 condition::condition(client& redis, std::string name) {
   auto const core = engine::access::core_of(redis);
-  core->check_kind(engine::votes::none);
+  core->constants().check_kind(engine::votes::none);
   core->check_scripts("the condition of \"" + name + '"');
   sync::check_length("condition", name);
-  if (core->deployment().slots) sync::check_cluster_name(name);
+  if (core->constants().deployment.slots) sync::check_cluster_name(name);
   impl_ = std::make_unique<impl>(core, name);
 }
 

@@ -21,7 +21,7 @@ condition_wait::~condition_wait() {
 }
 
 call condition_wait::beginning() {
-  auto const owner = core_.owner_id(lease_.number());
+  auto const owner = core_.constants().owner_id(lease_.number());
   auto script = plain::begin_to_wait({.name = name_, .owner = owner}, core_.policy_now(lease_.options()));
   waits_ = true;
   return script;
@@ -55,7 +55,7 @@ bool condition_wait::goes_on_after(error const& failure) noexcept {
 }
 
 call condition_wait::leaving() {
-  auto const owner = core_.owner_id(lease_.number());
+  auto const owner = core_.constants().owner_id(lease_.number());
   return plain::leave({.name = name_, .owner = owner}, plain::leaving::asks, core_.publishing_now());
 }
 

@@ -6,6 +6,7 @@
 
 #include "engine/access.hpp"
 #include "engine/failure.hpp"
+#include "engine/presence.hpp"
 #include "engine/record.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
@@ -45,8 +46,8 @@ engine::recipe const& recipe_for(std::string const& name, lock_options const& op
               "the election \"" + name +
                   "\" looks for no deadlocks: who leads holds on for as long as it likes; leave "
                   "lock_options::detect_deadlock out");
-  client.check_kind(engine::votes::none);
-  if (client.deployment().slots) sync::check_cluster_name(name);
+  client.constants().check_kind(engine::votes::none);
+  if (client.constants().deployment.slots) sync::check_cluster_name(name);
   return recipes::plain::election;
 }
 
@@ -71,8 +72,10 @@ void election::impl::describe(std::vector<process_info>& processes) const {
   std::vector<std::string> uuids;
   for (auto const& process : processes) {
     std::string uuid{engine::uuid_of(process.owner)};
-    auto const own = uuid == core.uuid();
-    if (known.try_emplace(uuid, own ? core.self() : process_info{}).second && !own && !uuid.empty())
+    auto const own = uuid == core.constants().uuid;
+    if (known.try_emplace(uuid, own ? engine::describe_self(core.constants().options.label) : process_info{})
+            .second &&
+        !own && !uuid.empty())
       uuids.push_back(std::move(uuid));
   }
   std::vector<call> questions;
@@ -155,7 +158,7 @@ std::optional<release_result> election::resign_to(lease& leading, std::string_vi
               "only the lease of a leader of \"" + name() + "\", of the same client, can go to a candidate");
   sync::check(candidate.size() <= sync::longest_name, "the id of a candidate has at most 65536 bytes");
   auto& core = *impl_->binding.core();
-  auto const owner = core.owner_id(engine::lease_state::behind(leading)->number());
+  auto const owner = core.constants().owner_id(engine::lease_state::behind(leading)->number());
   auto const script =
       recipes::plain::nominate({.name = name(), .owner = owner}, candidate, core.publishing_now());
   auto const reply = accepted(core.requests().ask_until_ready(script), name(), core);
@@ -199,7 +202,7 @@ leader_observer::~leader_observer() { end(); }
 
 void leader_observer::end() noexcept {
   auto const state = std::exchange(impl_, nullptr);
-  if (!state || state->core->forked()) return;
+  if (!state || state->core->constants().forked()) return;
   state->core->watches().end(*state->watch);
   state->watch->stop();
 }

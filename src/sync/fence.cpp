@@ -92,7 +92,7 @@ struct fence::impl {
                                   std::string_view key) const;
 
   [[nodiscard]] std::string new_mark() const {
-    return names::fence_done(resource, core->uuid(), sync::next_request_number());
+    return names::fence_done(resource, core->constants().uuid, sync::next_request_number());
   }
   [[nodiscard]] call write(fence_token token, std::string_view command, std::string_view key,
                            std::span<std::string_view const> arguments, std::string_view done);
@@ -106,8 +106,8 @@ struct fence::impl {
 void fence::impl::refuse(net::response const& response, std::string_view command,
                          std::string_view key) const {
   auto const& text = response.reply.text;
-  auto const subject = std::string{core->url()} + ": " + std::string{command} + " of the key " + quoted(key) +
-                       ", fenced by " + quoted(resource) + ", ";
+  auto const subject = std::string{core->constants().url} + ": " + std::string{command} + " of the key " +
+                       quoted(key) + ", fenced by " + quoted(resource) + ", ";
   auto const copies = response.resent
                           ? "; the connection broke, and an earlier copy of the request may have been "
                             "carried out: look before you try again"
@@ -130,7 +130,7 @@ void fence::impl::refuse(net::response const& response, std::string_view command
 }
 
 void fence::impl::refuse_mark() const {
-  throw error{errc::wrong_type, core->url() + ": the key " + quoted(mark) + " of the fence " +
+  throw error{errc::wrong_type, core->constants().url + ": the key " + quoted(mark) + " of the fence " +
                                     quoted(resource) +
                                     " holds no token: something else uses it; delete it if nothing needs it, "
                                     "or choose another name for the resource"};
@@ -150,7 +150,7 @@ call fence::impl::write(fence_token token, std::string_view command, std::string
   sync::check(!command.empty() && !key.empty(),
               "a write fenced by " + quoted(resource) + " needs a command and a key: one is empty");
   sync::check(
-      core->slot_of(key) == core->slot_of(mark),
+      core->constants().slot_of(key) == core->constants().slot_of(mark),
       "the key " + quoted(key) + " and the fence " + quoted(resource) +
           " are in different slots of the cluster, which changes them together only in one: give both "
           "the same tag, as in " +
@@ -204,8 +204,8 @@ fence::fence(client& redis, std::string resource, fence_options options) {
     return std::string{option} + " of the fence " + quoted(resource);
   });
   auto core = engine::access::core_of(redis);
-  core->check_kind(engine::votes::none);
-  if (core->deployment().slots) sync::check_cluster_name(resource);
+  core->constants().check_kind(engine::votes::none);
+  if (core->constants().deployment.slots) sync::check_cluster_name(resource);
   impl_ = std::make_shared<impl>(std::move(core), resource, names::fence_mark(resource),
                                  options.remember.count());
 }

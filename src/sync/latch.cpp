@@ -42,7 +42,7 @@ lock_options of_engine(latch_options const& options) {
 /// Redisson puts braces round any name, and so a tag in the name doesn't count in the channel's.
 void check_channel(engine::core const& core, std::string const& name) {
   sync::check(
-      core.slot_of(names::redisson::latch_channel(name)) == core.slot_of(name),
+      core.constants().slot_of(names::redisson::latch_channel(name)) == core.constants().slot_of(name),
       "the name \"" + name +
           "\" of a latch can't be used in a cluster: with braces in it, its channel is in another hash slot "
           "than its count. Leave the braces out");
@@ -162,7 +162,7 @@ void latch::count_down(std::int64_t n) {
   if (broken("latch")) ++n;
   if (impl_->plain) {
     auto const participant =
-        impl_->binding.core()->uuid() + ":" + std::to_string(sync::next_request_number());
+        impl_->binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
     (void)impl_->count_down(participant, n);
   } else {
     impl_->count_down_redisson(n);

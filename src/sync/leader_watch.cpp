@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/whole_number.hpp"
+#include "engine/presence.hpp"
 #include "engine/record.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
@@ -72,7 +73,7 @@ time_point leader_watch::on_look(net::response const& answer, time_point now) {
 /// The process of that owner is that of the last leader, or this one, or can't be known.
 bool leader_watch::known(std::string_view owner) const {
   auto const uuid = engine::uuid_of(owner);
-  return uuid.empty() || uuid == core_.uuid() ||
+  return uuid.empty() || uuid == core_.constants().uuid ||
          (!process_.host.empty() && uuid == engine::uuid_of(process_.owner));
 }
 
@@ -87,8 +88,8 @@ void leader_watch::tell() {
   std::optional<leader_info> info;
   if (auto const& leader = reports_.last()) {
     auto const uuid = engine::uuid_of(leader->owner);
-    if (uuid == core_.uuid()) {
-      process_ = core_.self();
+    if (uuid == core_.constants().uuid) {
+      process_ = engine::describe_self(core_.constants().options.label);
     } else if (uuid != engine::uuid_of(process_.owner)) {
       process_ = {};
     }

@@ -58,12 +58,12 @@ void check(named_locks const& all, lock_options const& options) {
   // Compared by URL, not by client: two clients of one server would wait for each other for ever.
   std::map<std::pair<std::string_view, std::string_view>, multi_name const*> known;
   for (auto const& lock : all) {
-    std::pair<std::string_view, std::string_view> const place{lock.core->url(), lock.name()};
+    std::pair<std::string_view, std::string_view> const place{lock.core->constants().url, lock.name()};
     auto const [before, fresh] = known.emplace(place, &lock.wanted);
     if (fresh) continue;
     auto const first = description_of(*before->second);
     auto const second = description_of(lock.wanted);
-    auto text = "the name \"" + lock.name() + "\" is given twice for " + lock.core->url();
+    auto text = "the name \"" + lock.name() + "\" is given twice for " + lock.core->constants().url;
     if (first != second) text.append(", ").append(first).append(" and ").append(second);
     sync::check(false, text);
   }
@@ -81,9 +81,9 @@ std::string checked_title(named_locks const& all, lock_options const& options) {
 /// Cuts off the names of the first client and hash slot, which form one group.
 std::vector<multi_name> next_group(named_locks& sorted, std::size_t part, std::vector<std::size_t>& part_of) {
   auto const* const core = sorted.front().core.get();
-  auto const slot = core->slot_of(sorted.front().name());
+  auto const slot = core->constants().slot_of(sorted.front().name());
   auto const end = std::ranges::find_if(sorted, [core, slot](named_lock const& lock) {
-    return lock.core.get() != core || core->slot_of(lock.name()) != slot;
+    return lock.core.get() != core || core->constants().slot_of(lock.name()) != slot;
   });
   std::vector<multi_name> names;
   for (auto lock = sorted.begin(); lock != end; ++lock) {
@@ -133,7 +133,8 @@ struct multi_mutex::impl {
     std::ranges::sort(
         all, {},
         [](named_lock const& lock) -> std::tuple<std::string_view, std::string_view, int, std::string_view> {
-          return {lock.core->url(), lock.core->uuid(), lock.core->slot_of(lock.name()), lock.name()};
+          return {lock.core->constants().url, lock.core->constants().uuid,
+                  lock.core->constants().slot_of(lock.name()), lock.name()};
         });
     std::vector<sync::slot_group> made;
     while (!all.empty()) {

@@ -35,7 +35,7 @@ quorum_mutex::quorum_mutex(client& redis, std::string name, lock_options options
     : exclusive_lock{redis, std::move(name), options, by_majority} {}
 
 bool quorum_mutex::is_for(client const& redis) noexcept {
-  return engine::access::core_of(redis)->deployment().votes;
+  return engine::access::core_of(redis)->constants().deployment.votes;
 }
 
 }  // namespace holdfast

@@ -58,7 +58,7 @@ class shared_counter {
   /// reply is 0 when the script changed nothing.
   template <class Script>
   std::int64_t change(Script script) {
-    auto mark = marks_ + core_->uuid() + ":r" + std::to_string(next_request_number());
+    auto mark = marks_ + core_->constants().uuid + ":r" + std::to_string(next_request_number());
     auto answered = request_marks_.take_answered();
     script.done = {mark};
     for (auto const& key : answered) script.answered.push_back({key});

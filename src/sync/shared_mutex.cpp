@@ -247,7 +247,7 @@ namespace {
 lease become(engine::core& core, lease writing, engine::lock_queue_ptr const& to,
              call (*script)(engine::owned, engine::milliseconds, engine::publishing)) {
   auto const& held = *engine::lease_state::behind(writing);
-  auto const owner = core.owner_id(held.number());
+  auto const owner = core.constants().owner_id(held.number());
   auto const request =
       script({.name = to->name(), .owner = owner}, held.options().ttl, core.publishing_now());
   return engine::lease_state::handle(

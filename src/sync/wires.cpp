@@ -28,7 +28,7 @@ constexpr wires permit_wires{.plain = plain::permits, .redisson = redisson::perm
 constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
 bool on_redisson(lock_options const& options, engine::core const& client) noexcept {
-  return (options.wire == wire::automatic ? client.wire() : options.wire) == wire::redisson;
+  return (options.wire == wire::automatic ? client.constants().wire : options.wire) == wire::redisson;
 }
 
 shared_wires wires_of(sharing_policy const policy) noexcept {
@@ -43,7 +43,7 @@ namespace {
 engine::recipe const& choose_recipe(wires const& kind, std::span<std::string const> names,
                                     lock_options const& options, engine::core const& client) {
   if (!on_redisson(options, client)) {
-    if (client.deployment().slots) {
+    if (client.constants().deployment.slots) {
       for (auto const& name : names) check_cluster_name(name);
     }
     return kind.plain;

@@ -47,7 +47,8 @@ void latch_keeper::go_on_after(nanoseconds longest, step next) {
 /// twice.
 void latch_keeper::ask() {
   if (host_.dead()) return;
-  auto const mark = names::redisson::done(name_, host_.core().uuid() + ":r" + std::to_string(mark_));
+  auto const mark =
+      names::redisson::done(name_, host_.core().constants().uuid + ":r" + std::to_string(mark_));
   auto const channel = names::redisson::latch_channel(name_);
   std::optional<resp::reply> reply;
   try {

@@ -93,7 +93,7 @@ void actor::acquire() {
 
 void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const> const& failure) {
   world_.trace([&] {
-    return "caller of " + host_.core().uuid() +
+    return "caller of " + host_.core().constants().uuid +
            (lease ? " has it as " + std::to_string(lease->number())
                   : std::string{" goes without: "} + (failure ? failure->what() : "busy"));
   });
@@ -127,7 +127,8 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
   holding_ = true;
   if (habits_.wanted.lock->leased()) {
     lease_ = std::move(lease);
-    judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()), since_, amount_);
+    judge_.on_granted(habits_.wanted, lease_, host_.core().constants().owner_id(lease_->number()), since_,
+                      amount_);
   } else {
     host_.core().leases().forget(lease);
     judge_.on_taken(habits_.wanted, amount_);
@@ -175,7 +176,7 @@ void actor::upgrade() {
 }
 
 void actor::on_upgraded(engine::lease_state_ptr writer, std::shared_ptr<error const> const& failure) {
-  auto const owner = host_.core().owner_id(lease_->number());
+  auto const owner = host_.core().constants().owner_id(lease_->number());
   world_.trace([&] {
     return owner + (writer ? " is upgraded to " + std::to_string(writer->number())
                            : std::string{" isn't upgraded: "} + (failure ? failure->what() : "busy"));
@@ -196,7 +197,8 @@ void actor::on_upgraded(engine::lease_state_ptr writer, std::shared_ptr<error co
       next();
       return;
     }
-    judge_.on_granted(upgraded_, lease_, host_.core().owner_id(lease_->number()), world_.now(), amount_);
+    judge_.on_granted(upgraded_, lease_, host_.core().constants().owner_id(lease_->number()), world_.now(),
+                      amount_);
   }
   world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] { give_back(); });
 }
@@ -213,8 +215,8 @@ void actor::give_back() {
     host_.when_undisturbed([this] { keep(); });
     return;
   }
-  judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
-  world_.trace([&] { return "gives back " + host_.core().owner_id(lease_->number()); });
+  judge_.on_release(lease_, host_.core().constants().owner_id(lease_->number()));
+  world_.trace([&] { return "gives back " + host_.core().constants().owner_id(lease_->number()); });
   holding_ = false;
   releasing_ = true;
   host_.core().leases().async_release(lease_, [this](release_result) {
@@ -228,7 +230,7 @@ void actor::give_back() {
 void actor::give_back_permits() {
   if (host_.dead()) return;
   auto const& name = habits_.wanted.names.front();
-  auto const mark = names::redisson::done(name, host_.core().uuid() + ":r" + std::to_string(mark_));
+  auto const mark = names::redisson::done(name, host_.core().constants().uuid + ":r" + std::to_string(mark_));
   auto const channel = names::redisson::semaphore_channel(name);
   auto refused = false;
   try {
@@ -255,8 +257,8 @@ void actor::give_back_permits() {
 /// Keeps the key for a random time, or for the rest of its ttl: a full ttl if the lease is provisional.
 void actor::keep() {
   if (host_.dead()) return;
-  judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
-  auto const owner = host_.core().owner_id(lease_->number());
+  judge_.on_release(lease_, host_.core().constants().owner_id(lease_->number()));
+  auto const owner = host_.core().constants().owner_id(lease_->number());
   world_.trace([&] { return "keeps " + owner; });
   auto const& kept = upgrading_ && &lease_->queue() == upgrading_.get() ? upgraded_ : habits_.wanted;
   std::optional<std::chrono::milliseconds> time;
@@ -290,7 +292,7 @@ void actor::next() {
 void actor::bury() {
   if (!host_.dead()) return;
   if (lease_) {
-    judge_.on_release(lease_, host_.core().owner_id(lease_->number()));
+    judge_.on_release(lease_, host_.core().constants().owner_id(lease_->number()));
     judge_.conditions().on_end(this, condition_judge::end::other);
     host_.core().leases().forget(lease_);
   } else if (std::exchange(holding_, false)) {

@@ -28,7 +28,7 @@ void actor::notify() {
   auto const queue = names::queue(name);
   auto const waiting = names::condition(name);
   auto const counting = names::condition_until(name);
-  auto const mark = names::done_prefix(name) + host_.core().uuid() + ":r" + std::to_string(mark_);
+  auto const mark = names::done_prefix(name) + host_.core().constants().uuid + ":r" + std::to_string(mark_);
   auto const all = world_.once_in(3);
   auto const sent_at = world_.now();
   try {
@@ -54,7 +54,7 @@ void actor::lay_down() {
   if (host_.dead()) return;
   auto& core = host_.core();
   auto const& name = habits_.wanted.names.front();
-  auto const owner = core.owner_id(lease_->number());
+  auto const owner = core.constants().owner_id(lease_->number());
   judge_.on_release(lease_, owner);
   core.unpin(seat_);
   try {
@@ -105,7 +105,7 @@ void actor::wait_for_notification() {
 
 void actor::on_wait_ended(engine::lease_state_ptr notified, std::shared_ptr<error const> const& failure) {
   world_.trace([&] {
-    return (lease_ ? host_.core().owner_id(lease_->number()) : "a wait of one that is over") +
+    return (lease_ ? host_.core().constants().owner_id(lease_->number()) : "a wait of one that is over") +
            (notified ? std::string{" is notified"}
                      : std::string{" isn't notified: "} + (failure ? failure->what() : "its time is up"));
   });
@@ -114,7 +114,7 @@ void actor::on_wait_ended(engine::lease_state_ptr notified, std::shared_ptr<erro
   if (host_.exiting()) {
     judge.on_end(this, condition_judge::end::other);
     // If its time was up it would ask, and that takes it out. A process may be over before that.
-    if (lease_) judge_.excuse(host_.core().owner_id(lease_->number()));
+    if (lease_) judge_.excuse(host_.core().constants().owner_id(lease_->number()));
     return;
   }
   if (notified) {
@@ -138,7 +138,7 @@ void actor::ask_whether_notified() {
   using end = condition_judge::end;
   if (host_.dead()) return;
   auto& core = host_.core();
-  auto const owner = core.owner_id(lease_->number());
+  auto const owner = core.constants().owner_id(lease_->number());
   auto how = end::other;
   try {
     auto const script = recipes::plain::leave({.name = habits_.wanted.names.front(), .owner = owner},
@@ -188,7 +188,8 @@ void actor::on_taken_up(engine::lease_state_ptr lease, std::shared_ptr<error con
   host_.core().leases().take_up(*lease_, *lease);
   host_.core().leases().forget(lease_);
   lease_ = std::move(lease);
-  judge_.on_granted(habits_.wanted, lease_, host_.core().owner_id(lease_->number()), since_, amount_);
+  judge_.on_granted(habits_.wanted, lease_, host_.core().constants().owner_id(lease_->number()), since_,
+                    amount_);
   world_.after(world_.between(nanoseconds{0}, habits_.longest_hold), [this] { give_back(); });
 }
 

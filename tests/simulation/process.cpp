@@ -46,7 +46,7 @@ void process::when_undisturbed(std::function<void()> f) {
 
 void process::end() {
   if (std::exchange(ended_, true)) return;
-  world_.trace([this] { return "ends: " + core_->uuid(); });
+  world_.trace([this] { return "ends: " + core_->constants().uuid; });
   for (auto const& each : servers_) each->note_end_of_client();
   (void)core_->shut();
 }
@@ -54,7 +54,7 @@ void process::end() {
 /// In the order in which exit() does it. The thread that ends the process is none of those that wait.
 void process::exit() {
   if (ended_ || std::exchange(exiting_, true)) return;
-  world_.trace([this] { return "exits: " + core_->uuid(); });
+  world_.trace([this] { return "exits: " + core_->constants().uuid; });
   for (auto const& each : servers_) each->note_end_of_client();
   std::thread{[this] { core_->begin_exit(); }}.join();
   core_->give_all_back();

@@ -98,6 +98,20 @@ auto run_outstanding(context const& run, int count, std::function<acquirer(clien
 
 }  // namespace
 
+std::vector<line> rate_and_cpu(context const& run, line rate, double cpu_limit,
+                               std::function<cycles()> const& floor, std::function<cycles()> const& ours) {
+  line cpu{rate.row, "… client CPU, µs a cycle", target{target::of::ratio, target::side::at_most, cpu_limit}};
+  auto const measured = [](std::function<cycles()> const& side, std::vector<double>& cpu_of_side) {
+    return [&side, &cpu_of_side] {
+      auto const found = side();
+      cpu_of_side.push_back(found.cpu_us);
+      return found.per_second;
+    };
+  };
+  measure_in_turns(run, rate, measured(floor, cpu.floor), measured(ours, cpu.ours));
+  return {std::move(rate), std::move(cpu)};
+}
+
 cycles growth(context const& run, std::atomic<long> const& completed, long settled) {
   while (completed < settled) std::this_thread::sleep_for(std::chrono::milliseconds{1});
   auto const before = now(run.at, completed);

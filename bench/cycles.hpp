@@ -18,6 +18,12 @@ struct cycles {
   double cpu_us = 0;    ///< per cycle: user and system time of the process that runs them
 };
 
+/// Lines for a row that compares cycles: `rate`, and the CPU of the client for one of them, at most
+/// `cpu_limit` × that of the floor.
+[[nodiscard]] std::vector<line> rate_and_cpu(context const& run, line rate, double cpu_limit,
+                                             std::function<cycles()> const& floor,
+                                             std::function<cycles()> const& ours);
+
 /// How the counter of a process grows, once it has reached `settled`.
 [[nodiscard]] cycles growth(context const& run, std::atomic<long> const& completed, long settled);
 

@@ -52,22 +52,11 @@ cycles of_coroutines(context const& run) {
 }  // namespace
 
 std::vector<line> coroutines_on_asio(context const& run) {
-  line rate{"A1", "256 coroutines on Asio at once, cycles/s; floor: callbacks",
-            target{target::of::ratio, target::side::at_least, 0.90}};
-  line cpu{"A1", "… client CPU, µs a cycle", target{target::of::ratio, target::side::at_most, 1.05}};
-  measure_in_turns(
-      run, rate,
-      [&] {
-        auto const found = outstanding(run, at_once, mutexes());
-        cpu.floor.push_back(found.cpu_us);
-        return found.per_second;
-      },
-      [&] {
-        auto const found = of_coroutines(run);
-        cpu.ours.push_back(found.cpu_us);
-        return found.per_second;
-      });
-  return {rate, cpu};
+  line const rate{"A1", "256 coroutines on Asio at once, cycles/s; floor: callbacks",
+                  target{target::of::ratio, target::side::at_least, 0.90}};
+  return rate_and_cpu(
+      run, rate, 1.05, [&] { return outstanding(run, at_once, mutexes()); },
+      [&] { return of_coroutines(run); });
 }
 
 }  // namespace holdfast::bench

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <system_error>
+#include <type_traits>
+
+#include "base/whole_number.hpp"
 
 namespace holdfast::judging {
 namespace {
@@ -225,9 +227,9 @@ part history_file::part_of(kind of, std::string const& name, std::string_view as
   result.as = company::permits;
   auto const slash = std::min(as.find('/'), as.size());
   auto const is_number = [](std::string_view text, auto& number) {
-    auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return problem == std::errc{} && end == text.data() + text.size() && number >= 0 &&
-           number <= highest_count;
+    auto const found = whole_number<std::remove_reference_t<decltype(number)>>(text);
+    number = found.value_or(0);
+    return found && number >= 0 && number <= highest_count;
   };
   if (slash == as.size() || !is_number(as.substr(0, slash), result.amount) ||
       !is_number(as.substr(slash + 1), result.of_all))

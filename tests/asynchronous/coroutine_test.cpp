@@ -18,11 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "support/deployment_under_test.hpp"
+#include "asynchronous/two_clients.hpp"
 #include "support/eventually.hpp"
 #include "support/failure_of.hpp"
-#include "support/leftovers.hpp"
-#include "support/long_timeouts.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -95,7 +93,7 @@ class loop {
   std::deque<async::resumption> waiting_;
 };
 
-class coroutine : public testing::Test {
+class coroutine : public two_clients {
  protected:
   [[nodiscard]] bool runs_until(auto predicate) {
     return eventually([&] {
@@ -104,12 +102,6 @@ class coroutine : public testing::Test {
     });
   }
 
-  deployment_under_test server_{};
-  raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), with_long_timeouts()};
-  client other_client_{server_.url(), with_long_timeouts()};
-  mutex lock_{redis_, "orders"};
-  mutex free_lock_{other_client_, "orders"};
   loop loop_{};
 };
 
@@ -175,7 +167,7 @@ TEST_F(coroutine, is_cancelled_by_its_stop_token) {
   EXPECT_EQ(code_of([&] { working.get(); }), errc::cancelled);
   EXPECT_EQ(code_of([&] { work().get(); }), errc::cancelled) << "to begin with";
   held.release();
-  EXPECT_TRUE(nothing_left_behind(raw_));
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(coroutine, has_the_upgrade_lease_again_in_any_case) {
@@ -200,7 +192,7 @@ TEST_F(coroutine, may_be_destroyed_while_it_waits) {
   }
   EXPECT_TRUE(eventually([&] { return redis_.stats().waiting_now == 0; }));
   held.release();
-  EXPECT_TRUE(nothing_left_behind(raw_));
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 TEST_F(coroutine, may_be_destroyed_when_it_was_to_go_on) {
@@ -280,7 +272,7 @@ TEST_F(coroutine, of_many_are_alone_and_leave_nothing_behind) {
   for (auto* const each : {&redis_, &other_client_}) {
     EXPECT_TRUE(eventually([&] { return each->stats().held_now == 0 && each->stats().waiting_now == 0; }));
   }
-  EXPECT_TRUE(nothing_left_behind(raw_));
+  EXPECT_TRUE(nothing_left_behind());
 }
 
 }  // namespace

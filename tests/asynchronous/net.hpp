@@ -28,11 +28,9 @@
 #include <optional>
 #include <utility>
 
-#include "support/deployment_under_test.hpp"
+#include "asynchronous/two_clients.hpp"
 #include "support/eventually.hpp"
 #include "support/failure_of.hpp"
-#include "support/leftovers.hpp"
-#include "support/long_timeouts.hpp"
 
 namespace holdfast::test {
 
@@ -63,7 +61,7 @@ struct outcome {
   }
 };
 
-class on_asio : public testing::Test {
+class on_asio : public two_clients {
  protected:
   /// Runs the io_context until it has nothing to do; false: it still has.
   [[nodiscard]] bool run() {
@@ -99,14 +97,7 @@ class on_asio : public testing::Test {
 
   /// That somebody else can have the lock, which takes no ttl.
   [[nodiscard]] bool is_free() { return free_lock_.try_acquire_for(wait_limit).has_value(); }
-  [[nodiscard]] bool nothing_left_behind() { return test::nothing_left_behind(raw_); }
 
-  deployment_under_test server_{};
-  raw_servers raw_ = server_.raw();
-  client redis_{server_.url(), with_long_timeouts()};
-  client other_client_{server_.url(), with_long_timeouts()};
-  mutex lock_{redis_, "orders"};
-  mutex free_lock_{other_client_, "orders"};
   net::io_context io_{};
 };
 

@@ -300,6 +300,7 @@ TEST_F(meeting, and_other_kinds_of_the_same_name_say_what_each_other_is) {
 TEST_F(meeting, is_shown_with_those_that_have_arrived_and_broken_by_force) {
   auto first = arrive(local_);
   ASSERT_TRUE(have_arrived(1) && listening());
+  ASSERT_TRUE(has_record(first_client_, raw_));
   auto const state = inspect(second_client_, "step");
   EXPECT_EQ(state.kind, lock_kind::barrier);
   EXPECT_EQ(state.permits, 3);

@@ -12,6 +12,8 @@ namespace holdfast::test {
 namespace {
 
 TEST_F(electing, tells_observers_of_each_change_in_order) {
+  first_.campaign("-").release();
+  ASSERT_TRUE(has_record(first_client_, raw_));
   leader_log log;
   auto const observer = third_.observe(log.handler());
   ASSERT_TRUE(eventually([&] { return log.last() == "-"; })) << "nobody, at first";

@@ -12,6 +12,7 @@ namespace {
 TEST_F(electing, shows_the_leader_with_value_term_and_process) {
   EXPECT_FALSE(second_.leader());
   auto leading = first_.campaign("10.0.0.7:80");
+  ASSERT_TRUE(has_record(first_client_, raw_));
   auto const leader = second_.leader();
   ASSERT_TRUE(leader);
   EXPECT_EQ(leader->value, "10.0.0.7:80");

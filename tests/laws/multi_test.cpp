@@ -67,7 +67,7 @@ TEST_F(multi, says_who_holds_the_name_that_was_busy) {
   client other{server_.url(), with_long_timeouts({.label = "in the way"})};
   mutex holder_mutex{other, "b"};
   auto const lease = holder_mutex.acquire();
-  ASSERT_TRUE(eventually([&] { return raw_.exists("holdfast_client:" + other.uuid()); }));
+  ASSERT_TRUE(has_record(other, raw_));
   multi_mutex m{redis_, {"a", "b", "c"}};
   EXPECT_FALSE(m.last_busy());
   EXPECT_FALSE(m.try_acquire());

@@ -148,6 +148,7 @@ TEST_F(plain_permits, become_fewer_as_they_come_back) {
 TEST_F(plain_permits, name_those_that_are_in_the_way) {
   auto const two = p_.acquire(2);
   auto const one = p_.acquire();
+  ASSERT_TRUE(has_record(first_client_, raw_));
   EXPECT_FALSE(remote_.try_acquire());
   auto const busy = remote_.last_busy();
   ASSERT_TRUE(busy);
@@ -164,6 +165,7 @@ TEST_F(plain_permits, show_who_has_them_and_who_waits) {
   pending waiting;
   other_.async_acquire(waiting.handler(), 2);
   ASSERT_TRUE(has_waiters(1));
+  ASSERT_TRUE(has_record(first_client_, raw_) && has_record(third_client_, raw_));
   auto const state = inspect(first_client_, "p");
   EXPECT_EQ(state.kind, lock_kind::permits);
   EXPECT_EQ(state.wire, wire::plain);

@@ -71,6 +71,7 @@ TEST_F(upgrading_shared, reads_beside_others_and_keeps_writers_out) {
 
 TEST_F(upgrading_shared, there_is_one_at_a_time_and_the_next_hears_who_has_it) {
   auto upgradable = m_.acquire_upgrade();
+  ASSERT_TRUE(has_record(first_client_, raw_));
   EXPECT_FALSE(m_.try_acquire_upgrade());
   EXPECT_FALSE(remote_.try_acquire_upgrade());
   auto const busy = remote_.last_busy();

@@ -82,6 +82,7 @@ void load_values(loader& get) {
   get("RedisModule_ZsetFirstInScoreRange", redis.zset_first);
   get("RedisModule_ZsetLastInScoreRange", redis.zset_last);
   get("RedisModule_ZsetRangeCurrentElement", redis.zset_current);
+  get("RedisModule_ZsetRangeNext", redis.zset_next);
   get("RedisModule_ZsetRangeStop", redis.zset_stop);
   get("RedisModule_HashSet", redis.hash_set);
   get("RedisModule_HashGet", redis.hash_get);

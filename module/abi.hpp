@@ -179,6 +179,7 @@ struct functions {
   int (*zset_first)(key*, double least, double most, int without_least, int without_most);
   int (*zset_last)(key*, double least, double most, int without_least, int without_most);
   string* (*zset_current)(key*, double* score);
+  int (*zset_next)(key*);
   void (*zset_stop)(key*);
 
   int (*hash_set)(key*, int flags, ...);

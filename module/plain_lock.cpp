@@ -151,12 +151,13 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto const ends_at = call_.after(policy.grant_ms);
   std::optional<token_block> tokens;
   auto outcome = wake_outcome::nobody;
-  // Where others read one of them may have the upgrade lease: who waits for it asks again by itself.
-  auto upgrade_is_taken = shared;
+  std::optional<bool> upgrade_is_taken;
   std::vector<queue_entry> passed_over;
   while (auto waiter = queue().first()) {
     auto const owner = waiter->member.text();
-    if (is_upgrade(owner) && upgrade_is_taken) {
+    if (is_upgrade(owner) && !upgrade_is_taken)
+      upgrade_is_taken = shared && readers.has_member(upgrade_suffix, static_cast<double>(call_.now_us()) / 1000);
+    if (is_upgrade(owner) && *upgrade_is_taken) {
       queue().remove_member(waiter->member.get());
       passed_over.push_back(std::move(*waiter));
       continue;
@@ -181,7 +182,7 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
     } else {
       outcome = wake_outcome::granted;
       ++counts.granted;
-      upgrade_is_taken = upgrade_is_taken || is_upgrade(owner);
+      if (is_upgrade(owner)) upgrade_is_taken = true;
     }
     if (!heard) {
       queue().add(waiter->member.get(), waiter->score);

@@ -191,6 +191,18 @@ std::optional<queue_entry> stored_key::last() const {
   return current();
 }
 
+bool stored_key::has_member(std::string_view const ending, double const above) const {
+  if (is_absent()) return false;
+  auto found = false;
+  for (auto more = redis.zset_first(key_, above, infinity, 1, 0) == abi::ok; more && !found;
+       more = redis.zset_next(key_) != 0) {
+    if (auto* const member = redis.zset_current(key_, nullptr); member != nullptr)
+      found = owned_string{context_, member}.text().ends_with(ending);
+  }
+  redis.zset_stop(key_);
+  return found;
+}
+
 void stored_key::add(abi::string* const member, double const score) {
   if (redis.zset_add(key_, score, member, nullptr) != abi::ok) return;
   redis.replicate(context_, "ZADD", "scs", name_, written(score).c_str(), member);

@@ -117,6 +117,8 @@ class stored_key {
   [[nodiscard]] std::optional<queue_entry> first() const;
   [[nodiscard]] std::optional<queue_entry> last() const;
   [[nodiscard]] std::size_t member_count() const { return abi::redis.value_length(key_); }
+  /// One whose name ends so has a score above that. Looks at all of them.
+  [[nodiscard]] bool has_member(std::string_view ending, double above) const;
   void add(abi::string* member, double score);
   /// Its score is that time.
   void add(abi::string* member, expiry const& until);

@@ -227,5 +227,18 @@ TEST_F(two_servers, answer_random_requests_alike) {
   }
 }
 
+TEST_F(two_servers, grant_the_upgrade_lease_that_no_reader_has) {
+  auto const upgrade = std::string{waiter} + ":u";
+  for (auto const* const had : {":r", ":u"}) {
+    both({"FLUSHALL"});
+    both({"SET", "b", "4102444800000041"});
+    both({"SET", "a", "holdfast_readers", "PXAT", "4102444801000"});
+    both({"ZADD", "zreaders", "4102444801000", rival + std::string{had}});
+    both({"ZADD", "zqueue", "900", caller, "1000", upgrade});
+    EXPECT_TRUE(expect_same("exclusive.abandon", {"3", "a", "b", "zqueue", caller, "0", "20000", "PUBLISH"}));
+    EXPECT_EQ(by_command_.command({"ZSCORE", "zreaders", upgrade}).is_nil(), had == std::string{":u"});
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::module_test

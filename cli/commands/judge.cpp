@@ -9,8 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <sys/resource.h>
-
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -56,7 +54,7 @@ struct judge_options {
   std::optional<std::string> slack;
   std::optional<std::int64_t> window;
   bool json = false;
-  judging::options how{};
+  judging::options tolerances{};
 };
 
 std::string host_of(judging::tables const& known, judging::moment const& at) {
@@ -74,29 +72,22 @@ void print_finding(judging::finding const& found, judging::tables const& known) 
   }
 }
 
-void print_findings(judging::findings const& all, judging::tables const& known, std::string_view what) {
-  for (std::size_t i = 0; i != judging::promise_words.size(); ++i) {
-    auto const broken = static_cast<judging::promise>(i);
-    auto const* const shortest = all.shortest(broken);
-    if (shortest == nullptr) continue;
-    auto const count = all.count_of(broken);
-    print_line(fmt::format("{} {}: {} {}", judging::word_of(broken), what, count,
+void print_findings(judging::findings const& all, judging::tables const& known, std::string_view title) {
+  all.for_each_promise([&](judging::promise broken, std::size_t count, judging::finding const& shortest) {
+    print_line(fmt::format("{} {}: {} {}", judging::word_of(broken), title, count,
                            count == 1 ? "time" : "times; the shortest"));
-    print_finding(*shortest, known);
-  }
+    print_finding(shortest, known);
+  });
 }
 
 json json_of(judging::findings const& all, judging::tables const& known) {
   auto list = json::list();
-  for (std::size_t i = 0; i != judging::promise_words.size(); ++i) {
-    auto const broken = static_cast<judging::promise>(i);
-    auto const* const shortest = all.shortest(broken);
-    if (shortest == nullptr) continue;
+  all.for_each_promise([&](judging::promise broken, std::size_t count, judging::finding const& shortest) {
     auto excerpt = json::list();
-    for (auto const& at : shortest->excerpt) {
+    for (auto const& at : shortest.excerpt) {
       auto const& client = known.clients[at.client];
       excerpt.add(std::move(json{}
-                                .set("after_ns", at.t - shortest->excerpt.front().t)
+                                .set("after_ns", at.t - shortest.excerpt.front().t)
                                 .set("client", client.uuid)
                                 .set("host", client.host)
                                 .set("pid", client.pid)
@@ -106,10 +97,10 @@ json json_of(judging::findings const& all, judging::tables const& known) {
     }
     list.add(std::move(json{}
                            .set("promise", judging::word_of(broken))
-                           .set("count", all.count_of(broken))
-                           .set("text", shortest->text)
+                           .set("count", count)
+                           .set("text", shortest.text)
                            .set("excerpt", std::move(excerpt))));
-  }
+  });
   return list;
 }
 
@@ -146,18 +137,10 @@ void print_report(judging::judge const& done, judge_options const& options) {
       fmt::format("violations: {}; documented: {}", result.violations.count(), result.documented.count()));
 }
 
-/// All files are open at the same time.
-void allow_many_files() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
 int judge(judge_options const& options) {
-  allow_many_files();
+  judging::allow_many_files();
   try {
-    judging::judge all{options.files, options.how};
+    judging::judge all{options.files, options.tolerances};
     all.run();
     print_report(all, options);
     return all.result().violations.count() == 0 ? ok : violated;
@@ -166,21 +149,21 @@ int judge(judge_options const& options) {
   }
 }
 
-judging::options how_of(judge_options const& given) {
-  judging::options how;
+judging::options tolerances_of(judge_options const& given) {
+  judging::options result;
   auto const in_ns = [](std::chrono::milliseconds time) { return std::chrono::nanoseconds{time}.count(); };
-  if (given.slack) how.slack = in_ns(duration_of("--slack", *given.slack));
+  if (given.slack) result.slack = in_ns(duration_of("--slack", *given.slack));
   if (given.uncertainty) {
-    how.uncertainty = in_ns(duration_of("--uncertainty", *given.uncertainty));
-    how.hosts = judging::merge::hosts::several;
+    result.uncertainty = in_ns(duration_of("--uncertainty", *given.uncertainty));
+    result.hosts = judging::merge::hosts::several;
   }
   if (given.window) {
     require(*given.window >= least_window && *given.window <= most_window,
             fmt::format("--window: {} is not a number of lines; at least {}, at most {}", *given.window,
                         least_window, most_window));
-    how.kept_back = static_cast<std::size_t>(*given.window);
+    result.kept_back = static_cast<std::size_t>(*given.window);
   }
-  return how;
+  return result;
 }
 
 }  // namespace
@@ -203,7 +186,7 @@ void add_judge(command_line& line, action& chosen) {
   add_json(command, options->json);
   command.footer(judge_footer);
   command.when_read([options, &chosen] {
-    options->how = how_of(*options);
+    options->tolerances = tolerances_of(*options);
     chosen = [options] { return judge(*options); };
   });
 }

@@ -93,18 +93,18 @@ void exclusion::check_token(hold_state const& hold, part const& of) {
   to.add(std::move(found));
 }
 
-void exclusion::end(hold_state const& hold, place const& at, std::string const& text, ending how) {
+void exclusion::end(hold_state const& hold, place const& at, std::string const& text, ending cause) {
   if (clashes_.empty()) return;
   std::erase_if(clashes_, [&](clash const& open) {
     if (open.first != &hold && open.second != &hold) return false;
-    settle(open, hold, at, text, how);
+    settle(open, hold, at, text, cause);
     return true;
   });
 }
 
 /// At the end of either lease.
 void exclusion::settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
-                       ending how) {
+                       ending cause) {
   auto const end = std::min({open.first->until, open.second->until, at.t});
   auto const lasted = end - open.from;
   if (lasted <= state_.doubt(open.first->client, open.second->client)) return;
@@ -116,7 +116,7 @@ void exclusion::settle(clash const& open, hold_state const& ended, place const& 
   state::tell(found, ended.client, at, text);
   auto const voted = state_.parts_of(open.first->lock).of == history::kind::quorum;
   auto const excused = !voted && state_.trouble_within(open.first->confirmed.t, end);
-  auto const forced = how == ending::forced && open.first == &ended;
+  auto const forced = cause == ending::forced && open.first == &ended;
   if (excused) found.text += "; a server went, or another came, meanwhile";
   if (forced) found.text += "; the first was released by force";
   auto& to = excused || forced ? state_.result.documented : state_.result.violations;

@@ -22,7 +22,7 @@ class exclusion {
              ///< stop
   };
   /// It isn't valid any more.
-  void end(hold_state const& hold, place const& at, std::string const& text, ending how = ending::usual);
+  void end(hold_state const& hold, place const& at, std::string const& text, ending cause = ending::usual);
   /// Of a lease that ends, or was the holder's when its client told the last time: whether it was told in
   /// time.
   void overdue(hold_state const& hold, place const& at, std::string const& text);
@@ -39,7 +39,7 @@ class exclusion {
   void check_token(hold_state const& hold, part const& of);
   void check_deadline(hold_state const& hold, place const& at);
   void settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
-              ending how);
+              ending cause);
 
   state& state_;
   std::vector<clash> clashes_;

@@ -112,11 +112,11 @@ std::optional<record> history_file::next() {
     refuse((count_ == 1 ? "this is no history: " : "the line is no part of a history: ") +
            std::string{wrong});
   record result{.file = index_, .line = count_};
-  auto const what = history::value_of<event>(text("e"), history::event_words);
-  if (!what) refuse("there is no event \"" + text("e") + "\"");
-  result.what = *what;
+  auto const known = history::value_of<event>(text("e"), history::event_words);
+  if (!known) refuse("there is no event \"" + text("e") + "\"");
+  result.event = *known;
   result.t = time("t");
-  if (result.what == event::client)
+  if (result.event == event::client)
     read_header(result);
   else
     read_client(result);
@@ -238,7 +238,7 @@ part history_file::part_of(kind of, std::string const& name, std::string_view as
 }
 
 void history_file::read_rest(record& to) {
-  switch (to.what) {
+  switch (to.event) {
     case event::asked:
       read_lock(to);
       to.wait = number("w");

@@ -1,5 +1,7 @@
 #include "judge/judge.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -12,16 +14,16 @@ using history::event;
 constexpr std::size_t most_troubles = 100'000;
 
 template <class State>
-void erase_from(std::vector<State*>& all, State const* which) {
-  std::erase_if(all, [which](State const* each) { return each == which; });
+void erase_from(std::vector<State*>& all, State const* erased) {
+  std::erase_if(all, [erased](State const* each) { return each == erased; });
 }
 
 }  // namespace
 
-judge::judge(std::vector<std::string> const& paths, options const& how)
-    : lines_{known_, paths, how.kept_back, how.hosts},
-      state_{.known = known_, .uncertainty = how.uncertainty},
-      waits_{state_, how.slack} {}
+judge::judge(std::vector<std::string> const& paths, options const& tolerances)
+    : lines_{known_, paths, tolerances.kept_back, tolerances.hosts},
+      state_{.known = known_, .uncertainty = tolerances.uncertainty},
+      waits_{state_, tolerances.slack} {}
 
 void judge::run() {
   while (auto const line = lines_.next()) {
@@ -39,7 +41,7 @@ void judge::refuse(record const& line, std::string const& why) const {
 void judge::take(record const& line) {
   if (state_.clients[line.client].closed) refuse(line, "its client has ended before");
   waits_.lives(line);
-  switch (line.what) {
+  switch (line.event) {
     case event::asked:
       on_asked(line);
       break;
@@ -103,7 +105,7 @@ void judge::note_life(record const& line) {
   }
   if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
-  if (line.what == event::trouble || (line.what == event::alive && !line.fine)) client.trouble = line.t;
+  if (line.event == event::trouble || (line.event == event::alive && !line.fine)) client.trouble = line.t;
 }
 
 void judge::on_asked(record const& line) {
@@ -187,9 +189,9 @@ void judge::on_deadline(record const& line) {
   auto& hold = hold_of(line);
   auto const before = hold.in_use ? hold.until : line.t;
   hold.until = line.until;
-  if (line.what == event::renewed) hold.confirmed = place_of(line);
+  if (line.event == event::renewed) hold.confirmed = place_of(line);
   // A renewal may be under way when its holder pauses it.
-  if (line.what == event::renewed && !hold.in_use) return;
+  if (line.event == event::renewed && !hold.in_use) return;
   hold.in_use = true;
   exclusion_.extended(hold, place_of(line), before);
 }
@@ -210,7 +212,7 @@ void judge::on_kept(record const& line) {
 
 void judge::on_end(record const& line) {
   auto& hold = hold_of(line);
-  auto const was_lost = line.what == event::lost;
+  auto const was_lost = line.event == event::lost;
   auto const forced = was_lost && line.cause == loss::forced;
   exclusion_.end(hold, place_of(line), was_lost ? "lost" : "released",
                  forced ? exclusion::ending::forced : exclusion::ending::usual);
@@ -253,6 +255,13 @@ void judge::at_end() {
       exclusion_.overdue(*hold, {.t = client.last}, {});
     }
   }
+}
+
+void allow_many_files() noexcept {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 }  // namespace holdfast::judging

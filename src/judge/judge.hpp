@@ -24,7 +24,7 @@ struct options {
 class judge {
  public:
   /// Throws unreadable, as run().
-  judge(std::vector<std::string> const& paths, options const& how);
+  judge(std::vector<std::string> const& paths, options const& tolerances);
 
   void run();
 
@@ -57,5 +57,8 @@ class judge {
   numbers numbers_{state_};
   waits waits_;
 };
+
+/// All histories are open at the same time: raises the limit of this process on open files as far as it may.
+void allow_many_files() noexcept;
 
 }  // namespace holdfast::judging

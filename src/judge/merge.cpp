@@ -7,14 +7,15 @@ namespace {
 
 /// At the same time ends come before beginnings: a lock goes from one caller of a process to the next at
 /// once.
-bool ends(history::event what) noexcept {
-  return what == history::event::released || what == history::event::lost || what == history::event::paused;
+bool ends(history::event event) noexcept {
+  return event == history::event::released || event == history::event::lost ||
+         event == history::event::paused;
 }
 
 struct later {
   bool operator()(record const& one, record const& other) const noexcept {
     if (one.t != other.t) return one.t > other.t;
-    return ends(one.what) < ends(other.what);
+    return ends(one.event) < ends(other.event);
   }
 };
 

@@ -25,9 +25,9 @@ void numbers::changed(record const& line) {
       return;
     case kind::permits: {
       auto& limit = state_.names[name].permits;
-      if (line.what == event::setting) limit.setting(line.client, line.n);
-      if (line.what == event::set) limit.set(line.client, line.n);
-      if (line.what == event::added) limit.add(line.n);
+      if (line.event == event::setting) limit.setting(line.client, line.n);
+      if (line.event == event::set) limit.set(line.client, line.n);
+      if (line.event == event::added) limit.add(line.n);
       return;
     }
     default:
@@ -36,7 +36,7 @@ void numbers::changed(record const& line) {
 }
 
 void numbers::set_latch(latch& to, record const& line) {
-  switch (line.what) {
+  switch (line.event) {
     case event::setting:
       to.counted[line.client] = 0;
       return;
@@ -61,7 +61,7 @@ void numbers::set_latch(latch& to, record const& line) {
 }
 
 void numbers::set_permits(permits& to, record const& line, std::uint32_t name) {
-  switch (line.what) {
+  switch (line.event) {
     case event::setting:
       to.out_since = to.most_since = 0;
       return;
@@ -123,7 +123,7 @@ void numbers::taken(wait_state const& wait, record const& line) {
   }
 }
 
-/// From the setting on, whoever came later had to wait for the last count.
+/// From the setting on, each later caller had to wait for the last count.
 void numbers::pass_latch(latch const& of, std::uint32_t name, wait_state const& wait, record const& line) {
   if (!of.known || wait.asked.t - of.set.t <= state_.doubt(of.set_by, wait.client)) return;
   add("the latch " + state_.name_text(name) + " was passed, though " + std::to_string(of.left) +
@@ -151,11 +151,11 @@ void numbers::pass_barrier(barrier& of, std::uint32_t name, wait_state const& wa
 }
 
 void numbers::add(std::string text, instant since, std::uint32_t set_by, place const& set,
-                  wait_state const* wait, std::uint32_t client, place const& at, std::string_view what) {
+                  wait_state const* wait, std::uint32_t client, place const& at, std::string_view problem) {
   finding found{.broken = promise::arithmetic, .text = std::move(text)};
   state::tell(found, set_by, set, "set");
   if (wait != nullptr) state::tell(found, wait->client, wait->asked, "asked");
-  state::tell(found, client, at, std::string{what});
+  state::tell(found, client, at, std::string{problem});
   auto const excused = state_.trouble_within(since, at.t);
   auto& to = excused ? state_.result.documented : state_.result.violations;
   to.add(std::move(found));

@@ -59,7 +59,7 @@ class numbers {
   void pass_barrier(barrier& of, std::uint32_t name, wait_state const& wait, record const& line);
   /// `since`: trouble from there on is an excuse; it is documented then.
   void add(std::string text, instant since, std::uint32_t set_by, place const& set, wait_state const* wait,
-           std::uint32_t client, place const& at, std::string_view what);
+           std::uint32_t client, place const& at, std::string_view problem);
 
   state& state_;
   std::unordered_map<std::uint32_t, latch> latches_;

@@ -25,7 +25,7 @@ enum class loss : std::uint8_t { forced, taken_over, key_gone, unreachable, limi
 
 /// One line. A field that its event doesn't have is 0.
 struct record {
-  history::event what{};
+  history::event event{};
   history::kind of{};
   loss cause{};
   bool fine = false;  ///< alive: the server can be reached

@@ -8,12 +8,13 @@
 namespace holdfast::judging {
 namespace {
 
-bool shorter(finding const& one, finding const& other) {
-  if (one.excerpt.size() != other.excerpt.size()) return one.excerpt.size() < other.excerpt.size();
+bool shorter(finding const& candidate, finding const& known) {
+  if (candidate.excerpt.size() != known.excerpt.size())
+    return candidate.excerpt.size() < known.excerpt.size();
   auto const length = [](finding const& each) {
     return each.excerpt.empty() ? instant{0} : each.excerpt.back().t - each.excerpt.front().t;
   };
-  return length(one) < length(other);
+  return length(candidate) < length(known);
 }
 
 }  // namespace

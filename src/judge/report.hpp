@@ -46,7 +46,12 @@ class findings {
  public:
   void add(finding&& found);
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
-  [[nodiscard]] std::size_t count_of(promise broken) const noexcept { return of_[index(broken)].count; }
+  /// Calls `f` with each promise that was broken, how often, and the finding with the shortest excerpt.
+  template <class F>
+  void for_each_promise(F f) const {
+    for (std::size_t i = 0; i != of_.size(); ++i)
+      if (of_[i].count != 0) f(static_cast<promise>(i), of_[i].count, of_[i].shortest);
+  }
   /// Null: none.
   [[nodiscard]] finding const* shortest(promise broken) const noexcept {
     return of_[index(broken)].count == 0 ? nullptr : &of_[index(broken)].shortest;

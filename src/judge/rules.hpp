@@ -18,7 +18,7 @@ constexpr std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
   return b < 0 ? -most : most;
 }
 
-/// Who may hold a name at the same time.
+/// The kinds of hold that may be together.
 enum class company : std::uint8_t {
   none,     ///< nobody else
   readers,  ///< readers

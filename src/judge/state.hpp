@@ -111,8 +111,8 @@ struct name_state {
   token_rule tokens{};
   hold_state newest{};  ///< that with the newest token
   permit_limit permits{};
-  bool barging = false;  ///< kinds that keep no order use it, too: their releases wake a fair waiter, who may
-                         ///< be overtaken
+  bool barging = false;  ///< kinds that keep no order use it, too: their releases wake a fair waiter, which
+                         ///< may be overtaken
   place last_end{};      ///< when a lease of it last ended
   std::uint32_t last_client = 0;
   instant last_until = 0;  ///< when the server would have ended it by itself

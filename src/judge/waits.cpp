@@ -113,10 +113,10 @@ void waits::lives(record const& line) {
   using history::event;
   auto& of_client = state_.clients[line.client];
   if (of_client.suspected.empty()) return;
-  auto const gone =
-      line.what == event::closed || line.what == event::trouble || line.t - of_client.last > longest_silence;
-  // Who left after a pause may have lost its place in that pause; the trouble is told behind.
-  auto const not_certain = line.what == event::queued || line.what == event::left;
+  auto const gone = line.event == event::closed || line.event == event::trouble ||
+                    line.t - of_client.last > longest_silence;
+  // A caller that left after a pause may have lost its place in that pause; the trouble is told behind.
+  auto const not_certain = line.event == event::queued || line.event == event::left;
   std::erase_if(of_client.suspected, [&](suspicion& of) {
     if (gone || (not_certain && line.wait == of.wait)) return true;
     if (line.t - of.at < certain_after) return false;

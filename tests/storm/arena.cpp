@@ -57,19 +57,16 @@ std::string what_is_left(deployment const& servers, std::string const& kinds) {
 
 std::string text_of(judging::findings const& all, judging::tables const& known) {
   std::string text;
-  for (std::size_t i = 0; i != judging::promise_words.size(); ++i) {
-    auto const* const shortest = all.shortest(static_cast<judging::promise>(i));
-    if (shortest == nullptr) continue;
-    text += std::string{judging::promise_words.at(i)} + ", " +
-            std::to_string(all.count_of(static_cast<judging::promise>(i))) + " times: " + shortest->text;
-    for (auto const& at : shortest->excerpt) {
-      text += "\n      " + judging::time_text(at.t - shortest->excerpt.front().t) + "  " +
+  all.for_each_promise([&](judging::promise broken, std::size_t count, judging::finding const& shortest) {
+    text += std::string{judging::word_of(broken)} + ", " + std::to_string(count) + " times: " + shortest.text;
+    for (auto const& at : shortest.excerpt) {
+      text += "\n      " + judging::time_text(at.t - shortest.excerpt.front().t) + "  " +
               known.clients[at.client].uuid.substr(0, 8) + "  " + at.text + "  (" +
               std::filesystem::path{known.files[at.file]}.filename().string() + ':' +
               std::to_string(at.line) + ')';
     }
     text += '\n';
-  }
+  });
   return text;
 }
 

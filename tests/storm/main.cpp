@@ -4,9 +4,10 @@
 #include "soak.hpp"
 #include "worker.hpp"
 
+#include "judge/judge.hpp"
+
 #include <fmt/format.h>
 
-#include <sys/resource.h>
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -194,11 +195,7 @@ int run(options how) {
 int main(int argc, char** argv) {
   holdfast::storm::run_worker_if_requested(argc, argv);
   ::signal(SIGPIPE, SIG_IGN);
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = files.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &files);
-  }
+  holdfast::judging::allow_many_files();
   auto const how = holdfast::storm::read({argv + 1, argv + argc});
   if (!how) {
     std::cerr << holdfast::storm::usage << '\n';

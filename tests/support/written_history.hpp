@@ -96,15 +96,16 @@ class written_history {
 };
 
 /// "S1 S1 L3": what was broken, or "fine"; with what was documented behind a bar.
-inline std::string verdict_on(std::vector<std::string> const& paths, judging::options const& how = {}) {
-  judging::judge all{paths, how};
+inline std::string verdict_on(std::vector<std::string> const& paths,
+                              judging::options const& tolerances = {}) {
+  judging::judge all{paths, tolerances};
   all.run();
   auto const words = [](judging::findings const& found) {
     std::string text;
-    for (std::size_t i = 0; i != judging::promise_words.size(); ++i) {
-      for (auto n = found.count_of(static_cast<judging::promise>(i)); n != 0; --n)
-        text += (text.empty() ? "" : " ") + std::string{judging::promise_words.at(i)};
-    }
+    found.for_each_promise([&](judging::promise broken, std::size_t count, judging::finding const&) {
+      for (auto n = count; n != 0; --n)
+        text += (text.empty() ? "" : " ") + std::string{judging::word_of(broken)};
+    });
     return text.empty() ? "fine" : text;
   };
   auto const documented = words(all.result().documented);

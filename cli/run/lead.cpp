@@ -1,4 +1,5 @@
 /// `holdfast lead`: runs a command while this process leads an election.
+#include "base/host_name.hpp"
 #include "common/command.hpp"
 #include "common/exit_codes.hpp"
 #include "common/options.hpp"
@@ -10,7 +11,6 @@
 
 #include <unistd.h>
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,11 +64,7 @@ struct lead_words {
 
 constexpr std::size_t longest_value = 65536;
 
-std::string default_value() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  return fmt::format("{}:{}", host.data(), ::getpid());
-}
+std::string default_value() { return fmt::format("{}:{}", host_name(), ::getpid()); }
 
 run_options checked_lead(lead_words& from, words_after const words) {
   auto lead = lock_options_of(from.lock, "lead");

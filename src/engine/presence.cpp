@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <new>
 #include <utility>
 
+#include "base/host_name.hpp"
 #include "engine/failure.hpp"
 #include "resp/command.hpp"
 #include "script/names.hpp"
@@ -23,10 +23,8 @@ constexpr std::chrono::milliseconds record_ttl{60'000};
 }  // namespace
 
 process_info describe_self(std::string const& label) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
   return {.owner = {},
-          .host = host.data(),
+          .host = host_name(),
           .pid = ::getpid(),
           .program = ::program_invocation_short_name,
           .label = label};

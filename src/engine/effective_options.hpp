@@ -24,6 +24,19 @@ namespace holdfast::engine {
          (!wanted.fsynced || from.fsynced);
 }
 
+/// For kinds with strict order: each release grants the lock to the first waiter. A waiter that is only told
+/// to ask may be overtaken.
+[[nodiscard]] inline lock_options in_server_order(lock_options options) noexcept {
+  options.starvation_limit = {};
+  return options;
+}
+
+/// For kinds whose release lets the server choose in this process, too.
+[[nodiscard]] inline lock_options without_handoffs(lock_options options) noexcept {
+  options.handoff_limit = 0;
+  return options;
+}
+
 /// Shared by all leases of one lock object; constant after construction.
 struct effective_options : boost::intrusive_ref_counter<effective_options, boost::thread_safe_counter> {
   explicit effective_options(lock_options const& requested, int permits = 0)

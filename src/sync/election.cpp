@@ -25,10 +25,8 @@ constexpr std::string_view last_candidate = "999";
 constexpr std::size_t records_at_once = 8;
 
 /// As those of a fair_mutex.
-lock_options of_elections(lock_options options) {
-  options.starvation_limit = {};
-  options.handoff_limit = 0;
-  return options;
+lock_options of_elections(lock_options const& options) {
+  return engine::without_handoffs(engine::in_server_order(options));
 }
 
 engine::recipe const& recipe_for(std::string const& name, lock_options const& options,

@@ -2,16 +2,14 @@
 
 #include <utility>
 
+#include "engine/effective_options.hpp"
 #include "sync/kind.hpp"
 
 namespace holdfast {
 namespace {
 
-/// Every release lets the server choose the next waiter, and grants the lock at once.
 lock_options normalize_fair_options(lock_options options) {
-  options.starvation_limit = {};
-  options.handoff_limit = 0;
-  return options;
+  return engine::without_handoffs(engine::in_server_order(options));
 }
 
 constexpr engine::exclusive_kind strict{.wires = sync::fair_wires,

@@ -29,19 +29,6 @@ lock_options beside_redisson(lock_options options) {
   return options;
 }
 
-/// Every release gives the lock to who is first in the server's queue: one that is only told to ask may be
-/// overtaken.
-lock_options in_server_order(lock_options options) {
-  options.starvation_limit = {};
-  return options;
-}
-
-/// A writer's release lets the server choose in this process, too.
-lock_options without_handoffs(lock_options options) {
-  options.handoff_limit = 0;
-  return options;
-}
-
 /// What an object needs to know before it has its two sides.
 struct plan {
   engine::recipe const& writer;
@@ -58,8 +45,9 @@ struct plan {
       : writer{sync::choose(kind.writer, {&name, 1}, options, *engine::access::core_of(redis))},
         reader{sync::choose(kind.reader, {&name, 1}, options, *engine::access::core_of(redis))},
         plain{&reader == &kind.reader.plain},
-        writer_options{plain ? without_handoffs(in_server_order(options)) : beside_redisson(options)},
-        reader_options{plain ? in_server_order(options) : beside_redisson(options)} {}
+        writer_options{plain ? engine::without_handoffs(engine::in_server_order(options))
+                             : beside_redisson(options)},
+        reader_options{plain ? engine::in_server_order(options) : beside_redisson(options)} {}
 };
 
 }  // namespace
@@ -141,18 +129,18 @@ struct shared_mutex::impl {
   /// Of this lock and client, and one of these queues.
   [[nodiscard]] engine::lease_state& own(lease const& held,
                                          std::initializer_list<engine::lock_queue const*> queues,
-                                         char const* what) const {
+                                         char const* requirement) const {
     auto const* const state = engine::lease_state::behind(held);
     sync::check(state != nullptr && std::ranges::find(queues, &state->queue()) != queues.end(),
-                std::string{what} + " the lock \"" + writers.binding.name() +
+                std::string{requirement} + " the lock \"" + writers.binding.name() +
                     "\", of the same client; this one " + described(state));
     return *engine::lease_state::behind(held);
   }
 
   /// Leases that write: also those that were upgraded.
-  [[nodiscard]] engine::lease_state& own_writer(lease const& held, char const* what) const {
+  [[nodiscard]] engine::lease_state& own_writer(lease const& held, char const* requirement) const {
     auto const* const plain_writers = upgrading ? upgrading->writers.queue().get() : nullptr;
-    return own(held, {writers.binding.queue().get(), plain_writers}, what);
+    return own(held, {writers.binding.queue().get(), plain_writers}, requirement);
   }
 
   /// The writers, one of which takes the place of `held`, the upgrade lease.

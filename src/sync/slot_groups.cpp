@@ -121,10 +121,8 @@ lock_options without_keep(lock_options options) {
   return options;
 }
 
-/// As shared_mutex has it for a name that is read: every release gives the lock to who is first.
-lock_options in_order_of(engine::recipe const& kind, lock_options options) {
-  if (kind.order == engine::order::strict) options.starvation_limit = {};
-  return options;
+lock_options in_order_of(engine::recipe const& kind, lock_options const& options) {
+  return kind.order == engine::order::strict ? engine::in_server_order(options) : options;
 }
 
 /// See engine::acquire_request.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::chrono::milliseconds trouble_floor{20};
 
 std::chrono::microseconds waited_for(time_point came_at, time_point now) {
-  if (broken("L3")) came_at = time_point{} - now.time_since_epoch();  // who comes later says more
+  if (broken("L3")) came_at = time_point{} - now.time_since_epoch();  // a later caller says more
   return std::chrono::duration_cast<std::chrono::microseconds>(now - came_at);
 }
 
@@ -254,8 +254,7 @@ void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time
   if (kept_until == time_point{}) {
     if (holders_.has(queue, number)) return;
     lock_options options;
-    // What it gives back goes to the first waiter: a wake-up would let newcomers overtake that.
-    if (queue.lock_recipe().order == order::strict) options.starvation_limit = {};
+    if (queue.lock_recipe().order == order::strict) options = in_server_order(options);
     pending_releases_.abandon(queue, number, notifications_.policy_of(options), now);
     return;
   }

@@ -9,6 +9,7 @@
 
 #include "engine/async_requests.hpp"
 #include "engine/contention/contention.hpp"
+#include "engine/lay_down_calls.hpp"
 #include "engine/lease_calls.hpp"
 #include "engine/lock_calls.hpp"
 #include "engine/release_requests.hpp"
@@ -33,6 +34,7 @@ class core : public std::enable_shared_from_this<core> {
   /// Those that want a lock, those that have one, and those that ask the server something else.
   [[nodiscard]] lock_calls& locks() noexcept { return lock_calls_; }
   [[nodiscard]] lease_calls& leases() noexcept { return lease_calls_; }
+  [[nodiscard]] lay_down_calls& lay_downs() noexcept { return lay_down_calls_; }
   [[nodiscard]] server_calls& requests() noexcept { return server_calls_; }
   [[nodiscard]] engine::async_requests& async_requests() noexcept { return async_requests_; }
   /// Those that want to hear of each change of something.
@@ -73,7 +75,7 @@ class core : public std::enable_shared_from_this<core> {
   }
 
   /// For the history: a number under a name is set, or changed (history/words.hpp).
-  void record_number(history::event what, history::kind of, std::string_view name,
+  void record_number(history::event happened, history::kind of, std::string_view name,
                      std::int64_t number) noexcept;
 
   // Constant.
@@ -139,8 +141,11 @@ class core : public std::enable_shared_from_this<core> {
   deadlocks deadlocks_;
   lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.arrivals,
                          delayed_, busy_report_, server_calls_, deadlocks_};
-  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,    stats_,        holders_,
-                           renewer_, pending_releases_, contention_.ends, delayed_, moments_.get()};
+  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,         stats_, holders_,
+                           renewer_, pending_releases_, contention_.ends, moments_.get()};
+  lay_down_calls lay_down_calls_{loop_,    client_,           gate_,
+                                 renewer_, pending_releases_, contention_.ends,
+                                 delayed_, moments_.get(),    lease_calls_};
   effective_options_ptr last_options_;
   std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client
 };

@@ -211,8 +211,8 @@ void lease_calls::on_limit_near(lease_state& lease, milliseconds before, move_on
   if (client_.forked() || !f) return;
   {
     reactor::lock hold{loop_.mutex()};
-    if (lease.status() != lease_state::state::held || lease.limit() == time_point::max()) return;
-    auto const when = lease.limit() - to_wait(before);
+    if (lease.status() != lease_state::state::held || lease.times().limit == time_point::max()) return;
+    auto const when = lease.times().limit - to_wait(before);
     if (auto const now = boot_clock::now(); when > now) {
       loop_.defer(lease.set_warning(when, std::move(f)));
       renewer_.add(lease, now);

@@ -8,7 +8,6 @@
 
 #include "engine/call_gate.hpp"
 #include "engine/contention/lease_ends.hpp"
-#include "engine/delayed_calls.hpp"
 #include "engine/moments.hpp"
 
 namespace holdfast::engine {
@@ -19,7 +18,7 @@ class lease_calls {
  public:
   lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
               client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
-              lease_ends& ends, delayed_calls& delayed, moments* tell) noexcept
+              lease_ends& ends, moments* noted) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -29,8 +28,7 @@ class lease_calls {
         renewer_{watchdog},
         pending_releases_{releases},
         ends_{ends},
-        delayed_{delayed},
-        moments_{tell} {}
+        moments_{noted} {}
 
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
   /// the lock guards.
@@ -63,22 +61,6 @@ class lease_calls {
   /// takes over the listeners and the limits. `lease` is null afterwards. Throws errc::lost if either is
   /// over; both are then.
   [[nodiscard]] lease_state_ptr replace(lease_state_ptr& lease, lease_state_ptr next);
-  /// Its holder gives the lease back to wait for something, and wants it again: `script` does so, and replies
-  /// as a release. Throws errc::lost if the lease is over; std::errc::resource_deadlock_would_occur if it has
-  /// several handles; and when the server doesn't do it, in which case the lease may still be held. A lease
-  /// that is given back so keeps its listeners, for one of the two functions below.
-  void lay_down(lease_state_ptr const& lease, call const& script);
-  /// The same without waiting: `done` is called once, without the lock, with the reason if there is one. The
-  /// lease must live until then. When this throws nothing was begun.
-  using laid_down_handler = callback<void(std::shared_ptr<error const> const&)>;
-  void async_lay_down(lease_state& lease, call script, laid_down_handler done);
-  /// `next` takes the place of a lease that was laid down. Throws std::bad_alloc with nothing changed.
-  void take_up(lease_state& laid_down, lease_state& next);
-  /// The same holder doesn't wait any more, for which it had the queue `seat`: what it may have been given is
-  /// for others.
-  void abandon_wait(lease_state const& laid_down, lock_queue& seat) noexcept;
-  /// It can't be had again.
-  void miss(lease_state& laid_down, loss_cause cause) noexcept;
   /// The server says that the lease is gone.
   void note_lost(lease_state& lease) noexcept;
   /// One more handle of `lease`, which must be held, and of that queue.
@@ -89,6 +71,16 @@ class lease_calls {
   /// See lease_state::set_unsaid.
   void on_unsaid(lease_state& lease, callback<void()> f);
   void on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f);
+
+  // Under the lock.
+
+  /// Asks the server by a script to change what it has of a lease. Renewal ends before the script is sent:
+  /// from then on the old lease may not exist. Throws std::bad_alloc with nothing sent.
+  template <class Handler>
+  void convert(lease_state& old, call const& script, time_point now, Handler on_answer);
+  /// The same, and waits for the answer; has the lock again then.
+  [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, lease_state& old,
+                                                     call const& script);
 
  private:
   template <class Operation>
@@ -103,28 +95,13 @@ class lease_calls {
 
   struct renewal;
   using renewal_ptr = std::shared_ptr<renewal>;
-  void begin(renewal_ptr const& one);
-  void finish(renewal& one, std::shared_ptr<error const> failure) noexcept;
+  void begin(renewal_ptr const& request);
+  void finish(renewal& request, std::shared_ptr<error const> failure) noexcept;
 
   struct conversion;
-  template <class Handler>
-  void convert(lease_state& old, call const& script, time_point now, Handler on_answer);
-  [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, lease_state& old,
-                                                     call const& script);
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
                                                             answer<ownership> const& result,
                                                             time_point now) noexcept;
-  [[nodiscard]] std::shared_ptr<error const> end_laying_down(lease_state& lease,
-                                                             answer<ownership> const& result,
-                                                             time_point now) noexcept;
-  struct laying_down;
-  using laying_down_ptr = std::shared_ptr<laying_down>;
-  void on_settled(laying_down_ptr const& one) noexcept;
-  void send_to_lay_down(laying_down_ptr const& one);
-  void on_answer(laying_down_ptr const& one, answer<ownership>&& result) noexcept;
-  void lay_down_again(laying_down_ptr const& one) noexcept;
-  void finish(laying_down& one, std::shared_ptr<error const> reason) noexcept;
-  void go_on_with(lease_state& lease, time_point now) noexcept;
   void move_to_next(conversion& change, time_point sent_at, time_point now);
 
   reactor::loop& loop_;
@@ -136,12 +113,9 @@ class lease_calls {
   renewer& renewer_;
   pending_releases& pending_releases_;
   lease_ends& ends_;
-  delayed_calls& delayed_;
   moments* moments_;  ///< null: nobody wants to know
 };
 
-/// Renewal ends before the script is sent: from then on the old lease may not exist. Throws std::bad_alloc
-/// with nothing sent.
 template <class Handler>
 void lease_calls::convert(lease_state& old, call const& script, time_point now, Handler on_answer) {
   renewer::remove(old);

@@ -36,9 +36,9 @@ struct lease_calls::renewal {
   bool over = false;
 };
 
-void lease_calls::begin(renewal_ptr const& one) {
-  if (one->lease->status() != lease_state::state::held) return finish(*one, nullptr);
-  one->bell.set([this, raw = one.get()] {
+void lease_calls::begin(renewal_ptr const& request) {
+  if (request->lease->status() != lease_state::state::held) return finish(*request, nullptr);
+  request->bell.set([this, raw = request.get()] {
     auto const& lease = *raw->lease;
     // An earlier renewal, behind which this one waited, may have moved the deadline.
     if (lease.status() == lease_state::state::held && boot_clock::now() < lease.deadline()) {
@@ -47,25 +47,25 @@ void lease_calls::begin(renewal_ptr const& one) {
       finish(*raw, unanswered_renewal(lease.queue(), client_, backend_));
     }
   });
-  loop_.arm(one->bell, one->lease->deadline());
+  loop_.arm(request->bell, request->lease->deadline());
   try {
-    renewer_.renew_now(*one->lease, [this, one, queue = lock_queue_ptr{&one->lease->queue()}](
-                                        answer<renewals> const& result, time_point /*now*/) {
+    renewer_.renew_now(*request->lease, [this, request, queue = lock_queue_ptr{&request->lease->queue()}](
+                                            answer<renewals> const& result, time_point /*now*/) {
       try {
-        finish(*one, failure_of(result, *queue, client_));
+        finish(*request, failure_of(result, *queue, client_));
       } catch (std::bad_alloc const&) {
-        finish(*one, client_.no_memory);
+        finish(*request, client_.no_memory);
       }
     });
   } catch (std::bad_alloc const&) {
-    finish(*one, client_.no_memory);
+    finish(*request, client_.no_memory);
   }
 }
 
-void lease_calls::finish(renewal& one, std::shared_ptr<error const> failure) noexcept {
-  if (std::exchange(one.over, true)) return;
-  one.bell.disarm();
-  auto const& lease = *one.lease;
+void lease_calls::finish(renewal& request, std::shared_ptr<error const> failure) noexcept {
+  if (std::exchange(request.over, true)) return;
+  request.bell.disarm();
+  auto const& lease = *request.lease;
   // It may have been lost for want of this very reply.
   auto const lost_unasked = failure && lease.cause() == loss_cause::unreachable;
   if (lease.status() != lease_state::state::held && !lost_unasked) {
@@ -78,36 +78,36 @@ void lease_calls::finish(renewal& one, std::shared_ptr<error const> failure) noe
       failure = client_.no_memory;
     }
   }
-  one.failure = std::move(failure);
-  one.lease.reset();
-  one.finished();
+  request.failure = std::move(failure);
+  request.lease.reset();
+  request.finished();
 }
 
 void lease_calls::renew(lease_state& lease) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.check_open();
-  auto const one = std::make_shared<renewal>(lease);
+  auto const request = std::make_shared<renewal>(lease);
   reactor::blocked_thread thread;
-  one->finished = [this, &thread] { loop_.wake(thread); };
-  begin(one);
+  request->finished = [this, &thread] { loop_.wake(thread); };
+  begin(request);
   loop_.wait(hold, thread);
-  if (one->failure) throw error{*one->failure};
+  if (request->failure) throw error{*request->failure};
 }
 
 void lease_calls::async_renew(lease_state& lease, renewal_handler done) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
-  auto const one = std::make_shared<renewal>(lease);
+  auto const request = std::make_shared<renewal>(lease);
   reactor::loop::calls ready;
-  ready.emplace_back([one, done = std::move(done)]() mutable { done(one->failure); });
-  one->finished = [this, ready = std::move(ready)]() mutable {
+  ready.emplace_back([request, done = std::move(done)]() mutable { done(request->failure); });
+  request->finished = [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
     loop_.defer(std::move(ready));
   };
   loop_.add_interest(1);
-  begin(one);
+  begin(request);
   loop_.leave(hold);
 }
 

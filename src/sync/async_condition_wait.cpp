@@ -32,10 +32,11 @@ class pending_wait : public std::enable_shared_from_this<pending_wait> {
         return;
       }
       wait_.emplace(core_, name_, state);
-      core_.leases().async_lay_down(state, wait_->beginning(),
-                                    [self = shared_from_this()](std::shared_ptr<error const> const& failure) {
-                                      self->on_laid_down(failure);
-                                    });
+      core_.lay_downs().async_lay_down(
+          state, wait_->beginning(),
+          [self = shared_from_this()](std::shared_ptr<error const> const& failure) {
+            self->on_laid_down(failure);
+          });
     } catch (...) {
       wait_.reset();
       held = std::move(held_);

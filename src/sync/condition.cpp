@@ -34,7 +34,7 @@ class blocking_wait {
 
   /// The lease is given back. When this throws it may still be held.
   void begin() {
-    core_.leases().lay_down(&lease_, wait_.beginning());
+    core_.lay_downs().lay_down(&lease_, wait_.beginning());
     wait_.has_begun();
   }
 

@@ -16,8 +16,8 @@ condition_wait::condition_wait(engine::core& engine, std::string const& name, le
 
 condition_wait::~condition_wait() {
   if (waits_ && lease_.status() != lease_state::state::held)
-    core_.leases().abandon_wait(lease_, *seat_.queue);
-  if (laid_down_) core_.leases().miss(lease_, cause_);
+    core_.lay_downs().abandon_wait(lease_, *seat_.queue);
+  if (laid_down_) core_.lay_downs().miss(lease_, cause_);
 }
 
 call condition_wait::beginning() {
@@ -49,7 +49,7 @@ void condition_wait::was_notified(engine::lease_state_ptr& notified) noexcept {
 bool condition_wait::goes_on_after(error const& failure) noexcept {
   missed(failure);
   if (failure.code() != errc::cancelled && failure.code() != errc::unreachable) return false;
-  core_.leases().abandon_wait(lease_, *seat_.queue);
+  core_.lay_downs().abandon_wait(lease_, *seat_.queue);
   waits_ = false;
   return true;
 }
@@ -77,7 +77,7 @@ void condition_wait::missed(error const& failure) noexcept {
 }
 
 void condition_wait::take_up(lease_state& next) {
-  core_.leases().take_up(lease_, next);
+  core_.lay_downs().take_up(lease_, next);
   laid_down_ = false;
 }
 

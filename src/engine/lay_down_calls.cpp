@@ -1,11 +1,11 @@
-/// The part of lease_calls for holders that give a lease back to wait for something, and want it again.
+#include "engine/lay_down_calls.hpp"
+
 #include <new>
 #include <optional>
 #include <string>
 #include <variant>
 
 #include "engine/failure.hpp"
-#include "engine/lease_calls.hpp"
 #include "engine/release/pauses.hpp"
 
 namespace holdfast::engine {
@@ -53,7 +53,7 @@ bool passes(answer<ownership> const& result) noexcept {
 
 }  // namespace
 
-void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
+void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) {
   gate_.check_process();
   if (!reactor::loop::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
@@ -67,11 +67,11 @@ void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
   ends_.queue_next_up(lease->queue(), boot_clock::now());
   std::shared_ptr<error const> reason;
   try {
-    auto result = request_conversion(hold, *lease, script);
+    auto result = leases_.request_conversion(hold, *lease, script);
     while (passes(result) && lease->valid()) {
       auto const copied = result.refusal()->resent;
       wait_a_moment(loop_, hold);
-      result = request_conversion(hold, *lease, script);
+      result = leases_.request_conversion(hold, *lease, script);
       if (auto* const refusal = std::get_if<refused>(&result.content))
         refusal->resent = refusal->resent || copied;
     }
@@ -85,8 +85,9 @@ void lease_calls::lay_down(lease_state_ptr const& lease, call const& script) {
 }
 
 /// Null: it was laid down. Otherwise the reason why it wasn't.
-std::shared_ptr<error const> lease_calls::end_laying_down(lease_state& lease, answer<ownership> const& result,
-                                                          time_point now) noexcept {
+std::shared_ptr<error const> lay_down_calls::end_laying_down(lease_state& lease,
+                                                             answer<ownership> const& result,
+                                                             time_point now) noexcept {
   auto const* const found = result.outcome();
   auto const* const refusal = result.refusal();
   auto& queue = lease.queue();
@@ -116,7 +117,7 @@ std::shared_ptr<error const> lease_calls::end_laying_down(lease_state& lease, an
 }
 
 /// What async_lay_down() is about.
-struct lease_calls::laying_down {
+struct lay_down_calls::laying_down {
   lease_state& lease;
   call script;
   laid_down_handler done;
@@ -125,82 +126,83 @@ struct lease_calls::laying_down {
   reactor::loop::calls ready{};  ///< calls `done`; made in advance, since the end must not fail
 };
 
-void lease_calls::async_lay_down(lease_state& lease, call script, laid_down_handler done) {
+void lay_down_calls::async_lay_down(lease_state& lease, call script, laid_down_handler done) {
   gate_.check_process();
-  auto const one = std::make_shared<laying_down>(lease, std::move(script), std::move(done));
+  auto const request = std::make_shared<laying_down>(lease, std::move(script), std::move(done));
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  one->ready.emplace_back([one] { one->done(one->reason); });
+  request->ready.emplace_back([request] { request->done(request->reason); });
   loop_.add_interest(1);
   try {
-    lease.when_settled([this, one] { on_settled(one); });
+    lease.when_settled([this, request] { on_settled(request); });
   } catch (std::bad_alloc const&) {
     loop_.add_interest(-1);
-    one->ready.clear();  // it refers to `one`
+    request->ready.clear();  // it refers to the request
     throw;
   }
   loop_.leave(hold);
 }
 
 /// No renewal is under way: see await_renewal().
-void lease_calls::on_settled(laying_down_ptr const& one) noexcept {
-  auto& lease = one->lease;
+void lay_down_calls::on_settled(laying_down_ptr const& request) noexcept {
+  auto& lease = request->lease;
   try {
     if (lease.status() != lease_state::state::held)
-      return finish(*one, std::make_shared<error const>(not_held(lease)));
-    if (lease.has_more_handles()) return finish(*one, std::make_shared<error const>(entered_again(lease)));
+      return finish(*request, std::make_shared<error const>(not_held(lease)));
+    if (lease.has_more_handles())
+      return finish(*request, std::make_shared<error const>(entered_again(lease)));
     ends_.queue_next_up(lease.queue(), boot_clock::now());
-    send_to_lay_down(one);
+    send_to_lay_down(request);
   } catch (std::bad_alloc const&) {
     if (lease.status() == lease_state::state::held) go_on_with(lease, boot_clock::now());
-    finish(*one, client_.no_memory);
+    finish(*request, client_.no_memory);
   }
 }
 
-void lease_calls::send_to_lay_down(laying_down_ptr const& one) {
-  convert(one->lease, one->script, boot_clock::now(),
-          [this, one](answer<ownership>&& result) { on_answer(one, std::move(result)); });
+void lay_down_calls::send_to_lay_down(laying_down_ptr const& request) {
+  leases_.convert(request->lease, request->script, boot_clock::now(),
+                  [this, request](answer<ownership>&& result) { on_answer(request, std::move(result)); });
 }
 
-void lease_calls::on_answer(laying_down_ptr const& one, answer<ownership>&& result) noexcept {
+void lay_down_calls::on_answer(laying_down_ptr const& request, answer<ownership>&& result) noexcept {
   auto const now = boot_clock::now();
   if (auto* const refusal = std::get_if<refused>(&result.content))
-    one->copied = refusal->resent = refusal->resent || one->copied;
-  if (passes(result) && one->lease.valid()) {
+    request->copied = refusal->resent = refusal->resent || request->copied;
+  if (passes(result) && request->lease.valid()) {
     try {
-      delayed_.add(now + passing_pause, [this, one] { lay_down_again(one); });
+      delayed_.add(now + passing_pause, [this, request] { lay_down_again(request); });
       return;
     } catch (std::bad_alloc const&) {
       // The refusal is the outcome.
     }
   }
-  finish(*one, end_laying_down(one->lease, result, now));
+  finish(*request, end_laying_down(request->lease, result, now));
 }
 
 /// The end of the client calls it early.
-void lease_calls::lay_down_again(laying_down_ptr const& one) noexcept {
-  if (gate_.closed()) return finish(*one, client_.shut_down);
+void lay_down_calls::lay_down_again(laying_down_ptr const& request) noexcept {
+  if (gate_.closed()) return finish(*request, client_.shut_down);
   try {
-    send_to_lay_down(one);
+    send_to_lay_down(request);
   } catch (std::bad_alloc const&) {
-    if (one->lease.status() == lease_state::state::held) go_on_with(one->lease, boot_clock::now());
-    finish(*one, client_.no_memory);
+    if (request->lease.status() == lease_state::state::held) go_on_with(request->lease, boot_clock::now());
+    finish(*request, client_.no_memory);
   }
 }
 
-void lease_calls::finish(laying_down& one, std::shared_ptr<error const> reason) noexcept {
-  one.reason = std::move(reason);
+void lay_down_calls::finish(laying_down& request, std::shared_ptr<error const> reason) noexcept {
+  request.reason = std::move(reason);
   loop_.add_interest(-1);
-  loop_.defer(std::move(one.ready));
+  loop_.defer(std::move(request.ready));
 }
 
 /// It wasn't laid down.
-void lease_calls::go_on_with(lease_state& lease, time_point now) noexcept {
+void lay_down_calls::go_on_with(lease_state& lease, time_point now) noexcept {
   if (moments_ != nullptr) moments_->resumed(lease, now);
   renewer_.add(lease, now);
 }
 
-void lease_calls::take_up(lease_state& laid_down, lease_state& next) {
+void lay_down_calls::take_up(lease_state& laid_down, lease_state& next) {
   reactor::lock hold{loop_.mutex()};
   if (next.status() == lease_state::state::held) {
     next.take_listeners(laid_down);
@@ -211,7 +213,7 @@ void lease_calls::take_up(lease_state& laid_down, lease_state& next) {
   loop_.leave(hold);
 }
 
-void lease_calls::abandon_wait(lease_state const& laid_down, lock_queue& seat) noexcept {
+void lay_down_calls::abandon_wait(lease_state const& laid_down, lock_queue& seat) noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   auto const now = boot_clock::now();
@@ -219,7 +221,7 @@ void lease_calls::abandon_wait(lease_state const& laid_down, lock_queue& seat) n
   loop_.leave(hold);
 }
 
-void lease_calls::miss(lease_state& laid_down, loss_cause cause) noexcept {
+void lay_down_calls::miss(lease_state& laid_down, loss_cause cause) noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   loop_.defer(laid_down.lose(cause));

@@ -269,8 +269,8 @@ int give_back_by_owner(release_options options) {
   for (auto const& name : options.names) {
     options.name = name;
     try {
-      int const one = give_back_by_owner(redis, url, options);
-      if (one != ok) code = one;
+      int const outcome = give_back_by_owner(redis, url, options);
+      if (outcome != ok) code = outcome;
     } catch (error const&) {
       if (!failure) failure = std::current_exception();
     }

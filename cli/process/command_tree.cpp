@@ -63,9 +63,9 @@ bool command_tree::is_empty() const noexcept {
       table_.all(), [this](auto const& entry) { return is_in(part::all, entry) && !entry.ended(); });
 }
 
-command_tree::reach command_tree::send(int const signal, part const which) noexcept {
+command_tree::reach command_tree::send(int const signal, part const scope) noexcept {
   look();
-  return send(signal, which, [](pid_t) { return true; });
+  return send(signal, scope, [](pid_t) { return true; });
 }
 
 bool command_tree::is_child_of_ours(process_entry const& entry) const noexcept {
@@ -78,9 +78,9 @@ bool command_tree::is_daemon(process_entry const& entry) const noexcept {
          entry.session != command_;
 }
 
-bool command_tree::is_in(part const which, process_entry const& entry) const noexcept {
+bool command_tree::is_in(part const scope, process_entry const& entry) const noexcept {
   if (entry.depth == 0 || entry.id == guard_) return false;
-  if (which == part::all) return true;
+  if (scope == part::all) return true;
   if (is_daemon(entry)) return false;
   if (entry.group == group_ || is_child_of_ours(entry)) return true;
   auto const* const parent = table_.find(entry.parent);

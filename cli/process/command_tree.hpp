@@ -72,11 +72,11 @@ class command_tree {
   /// Sends the signal to those of the last look that `wanted` selects by their id. Parents come before their
   /// children: a shell whose command ends first would go on to the next one.
   template <class Wanted>
-  reach send(int const signal, part const which, Wanted wanted) const noexcept {
+  reach send(int const signal, part const scope, Wanted wanted) const noexcept {
     reach result;
     for (int depth = 1; depth <= deepest_; ++depth) {
       for (auto const& entry : table_.all()) {
-        if (entry.depth != depth || !is_in(which, entry) || !wanted(entry.id)) continue;
+        if (entry.depth != depth || !is_in(scope, entry) || !wanted(entry.id)) continue;
         if (kill(entry.id, signal) != 0) {
           if (errno == EPERM) result.refused = entry.id;
         } else if (!entry.ended()) {

@@ -22,7 +22,7 @@ class signals {
   /// Waits for the next signal. 0 stands for wake() and for the timer.
   [[nodiscard]] int wait() const;
 
-  /// Whether wait() has returned one that ends, whoever called it.
+  /// Whether wait() has returned a signal that ends the program, in any call.
   [[nodiscard]] bool told_to_end() const noexcept { return told_to_end_; }
 
   /// Makes wait() return 0 once, after `delay`; replaces an earlier delay. Uses CLOCK_BOOTTIME like the

@@ -82,7 +82,7 @@ class due_acquisition {
     return std::nullopt;
   }
 
-  /// It runs, and whoever may wait for its end learns whether it has to be run again.
+  /// It runs, and a waiter for its end learns whether it has to be run again.
   [[nodiscard]] bool may_fail_and_be_retried(due_run const& due) const {
     return due.is == due_run::verdict::running && wait_end_ > boot_time() &&
            options_.limit->a_failed_run == run_limit::failed::is_retried;

@@ -56,8 +56,8 @@ std::vector<std::string> owners_of(std::string const& name) {
   return owners;
 }
 
-/// Whether these holds keep out who wants this, for as long as they last. `sets_slots`: it changes the number
-/// of slots to the one that it wants.
+/// Whether these holds keep out a caller that wants this, for as long as they last. `sets_slots`: it changes
+/// the number of slots to the one that it wants.
 bool keep_out(std::vector<probe::owned_hold> const& holds, run_name const& wanted, bool const sets_slots) {
   std::int64_t permits_held = 0;
   return std::ranges::any_of(holds, [&](probe::owned_hold const& hold) {

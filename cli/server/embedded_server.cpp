@@ -236,7 +236,7 @@ std::optional<pid_t> start_one(std::vector<std::string> const& command, lock_fil
 
 /// A server takes the socket from one that has it, and then there are two, and two holders of each lock. So
 /// each locks a file for as long as it lives (its standard input), and none is started beside one that lives
-/// but doesn't listen, or not yet: whoever started that may have been killed meanwhile. False: the server has
+/// but doesn't listen, or not yet: its starter may have been killed meanwhile. False: the server has
 /// ended, since it can't load its module.
 bool came_up(std::vector<std::string> const& command, fs::path const& folder, fs::path const& socket) {
   new_log_lines const new_lines{folder / "redis.log"};

@@ -94,15 +94,15 @@ bool has_members(lock_state const& state) {
   return state.kind == lock_kind::latch || state.kind == lock_kind::barrier;
 }
 
-/// Who has counted a latch down, or arrived at a barrier, and for how long that counts.
+/// The participants that have counted a latch down, or arrived at a barrier, and for how long that counts.
 void add_members(lock_state const& state, lines& to) {
   bool const latch = state.kind == lock_kind::latch;
   to.push_back(field(latch ? "counted" : "arrived", std::to_string(state.holding)));
   std::size_t place = 0;
   for (auto const& hold : state.holders) {
-    auto const& who = hold.process;
+    auto const& process = hold.process;
     to.push_back(fmt::format("  {:>3}. {}{}", ++place,
-                             one_line(latch && who.host.empty() ? who.owner : who.to_string()),
+                             one_line(latch && process.host.empty() ? process.owner : process.to_string()),
                              hold.ttl_left ? ", for " + cell(hold.ttl_left) : ""));
   }
   add_more(state.holding - static_cast<std::int64_t>(place), to);

@@ -18,7 +18,7 @@ namespace holdfast::cli::run_text {
 /// "web-3", or "an unknown host".
 [[nodiscard]] std::string host(run_info const& run);
 
-/// Whether who ran last still holds the lock.
+/// Whether the last runner still holds the lock.
 enum class lock_is : bool { gone, held };
 
 /// "ran 58 min ago on web-3 (0 s, exit 0)"; of one without an end "began 58 min ago on web-3 and did not

@@ -85,7 +85,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .delayed = delayed_,
                                    .kept = kept_keys_,
                                    .releases = pending_releases_,
-                                   .tell = moments_.get()}},
+                                   .noted = moments_.get()}},
       release_requests_{loop_, *backend_, queues_, holders_,
                         [this](lease_state& lease) {
                           contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
@@ -163,11 +163,11 @@ std::unique_ptr<moments> core::make_moments() {
   return std::make_unique<moments>(std::move(history), std::move(observed));
 }
 
-void core::record_number(history::event what, history::kind of, std::string_view name,
+void core::record_number(history::event happened, history::kind of, std::string_view name,
                          std::int64_t number) noexcept {
   if (!moments_ || client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
-  moments_->numbered(what, of, name, number, boot_clock::now());
+  moments_->numbered(happened, of, name, number, boot_clock::now());
   loop_.leave(hold);
 }
 

@@ -170,24 +170,25 @@ std::shared_ptr<error const> explain_expired(std::string_view rest, std::string 
                          " still to be counted: set it anew, or open it, if that doesn't matter");
 }
 
-/// Our scripts: "BROKEN <generation> <why> <owner> <who>".
+/// Our scripts: "BROKEN <generation> <why> <owner> <participant>".
 std::shared_ptr<error const> explain_broken(std::string_view rest, std::string const& prefix,
                                             std::string const& title) {
   auto const generation = take_word(rest);
   auto const why = take_word(rest);
   auto const owner = take_word(rest);
-  auto const who = printable(rest.empty() ? owner : rest);
+  auto const participant = printable(rest.empty() ? owner : rest);
   auto text = prefix + "generation " + generation + " of the barrier " + title + " is broken: ";
   if (why == "died") {
-    text += who + " wasn't heard of for the ttl of its arrival: it has died, or couldn't reach the server";
+    text += participant +
+            " wasn't heard of for the ttl of its arrival: it has died, or couldn't reach the server";
   } else if (why == "timed_out") {
-    text += who + " has waited for as long as it wanted to";
+    text += participant + " has waited for as long as it wanted to";
   } else if (why == "left") {
-    text += who + " has left: its wait was cancelled, or failed";
+    text += participant + " has left: its wait was cancelled, or failed";
   } else if (why == "forced") {
-    text += who + " has broken it by force";
+    text += participant + " has broken it by force";
   } else {
-    text += "the server has lost who had arrived; " + who + " had";
+    text += "the server has lost who had arrived; " + participant + " had";
   }
   return std::make_shared<error const>(errc::broken, text);
 }
@@ -195,9 +196,9 @@ std::shared_ptr<error const> explain_broken(std::string_view rest, std::string c
 /// Our scripts: "PARTIES <of the barrier> <own>".
 std::shared_ptr<error const> explain_parties(std::string_view rest, std::string const& prefix,
                                              std::string const& title) {
-  auto const there = take_word(rest);
+  auto const parties = take_word(rest);
   return std::make_shared<error const>(errc::wrong_type,
-                                       prefix + "the barrier " + title + " is in use for " + there +
+                                       prefix + "the barrier " + title + " is in use for " + parties +
                                            " parties, and this one is for " + std::string{rest} +
                                            ": all have to name the same number, or another barrier");
 }

@@ -76,9 +76,9 @@ class moments {
     if (observed_) observed_->lost(lease, cause, now);
   }
   /// A number under a name: permits, or the count of a latch.
-  void numbered(history::event what, history::kind of, std::string_view name, std::int64_t number,
+  void numbered(history::event happened, history::kind of, std::string_view name, std::int64_t number,
                 time_point now) noexcept {
-    if (history_) history_->numbered(what, of, name, number, now);
+    if (history_) history_->numbered(happened, of, name, number, now);
   }
   /// Data may be older from here on.
   void trouble(std::string_view reason, time_point now) noexcept {

@@ -15,12 +15,12 @@ namespace holdfast {
 
 observer::~observer() = default;
 
-std::string_view to_string(event_kind what) noexcept {
+std::string_view to_string(event_kind kind) noexcept {
   static constexpr std::array<std::string_view, 17> words{
       "asked", "waiting",   "acquired",     "handed_over", "granted",      "taken",
       "busy",  "timed_out", "failed",       "converted",   "renewed_late", "released",
       "kept",  "lost",      "disconnected", "reconnected", "missed"};
-  auto const index = static_cast<std::size_t>(what);
+  auto const index = static_cast<std::size_t>(kind);
   return index < words.size() ? words[index] : std::string_view{"unknown"};
 }
 
@@ -47,10 +47,10 @@ std::string_view word_of(std::error_code const& failure) noexcept {
 }
 
 /// In a handler of the exception, so that std::terminate's own message has it, too.
-[[noreturn]] void terminate_for(observer const& thrower, char const* what) noexcept {
+[[noreturn]] void terminate_for(observer const& thrower, char const* problem) noexcept {
   std::string_view const name = thrower.name();
   std::fprintf(stderr, "holdfast: the observer \"%.*s\" threw an exception, which none may: %s\n",
-               static_cast<int>(name.size()), name.data(), what);
+               static_cast<int>(name.size()), name.data(), problem);
   std::terminate();
 }
 
@@ -196,12 +196,11 @@ void observation::renewed(lease_state const& lease, time_point was_until, time_p
       lease.queue(), known->second.trace, now);
 }
 
-void observation::ended(event_kind what, lease_state const& lease, loss_cause cause,
-                        time_point now) noexcept {
+void observation::ended(event_kind end, lease_state const& lease, loss_cause cause, time_point now) noexcept {
   auto const known = held_.find(&lease);
   if (known == held_.end()) return;
   auto const& [id, since, trace] = known->second;
-  lock_event event{.what = what, .id = id, .token = lease.token(), .duration = now - since, .cause = cause};
+  lock_event event{.what = end, .id = id, .token = lease.token(), .duration = now - since, .cause = cause};
   if (cause != loss_cause::none) event.why = word_of(cause);
   add(event, lease.queue(), trace, now);
   held_.erase(known);

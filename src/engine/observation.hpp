@@ -78,7 +78,7 @@ class observation {
   /// A lease has begun.
   void begin(lock_event const& event, lease_state const& lease, std::string_view trace,
              time_point now) noexcept;
-  void ended(event_kind what, lease_state const& lease, loss_cause cause, time_point now) noexcept;
+  void ended(event_kind end, lease_state const& lease, loss_cause cause, time_point now) noexcept;
   void tell_soon() noexcept;
   void tell() noexcept;
   void tell_collected(reactor::lock& hold) noexcept;

@@ -89,16 +89,17 @@ enum class sharing {
   open_to_all,  ///< no holder: all waiters go through when it opens (a latch)
 };
 
-/// Who owns the place in the server's queue.
+/// The owner of the place in the server's queue.
 enum class order {
   barging,  ///< the client's queue: its first caller by then uses it, and newcomers may overtake anyway
   strict,   ///< the caller: it is given up with the caller, and the next caller takes its own
 };
 
-/// Whom a caller that waits can't do without: until all of these have given the lock back, it doesn't get it.
+/// The holders for whose releases a waiting caller waits: until all of them have given the lock back, it
+/// doesn't get it.
 enum class blocked_by : std::uint8_t {
   unknown,  ///< others may be enough, or nobody is known: the kind takes no part in looking for deadlocks
-  writer,   ///< who holds it alone; readers may be in the way for another reason
+  writer,   ///< the one holder; readers may be in the way for another reason
   all,      ///< all that hold it
 };
 
@@ -137,7 +138,7 @@ struct recipe {
   std::chrono::nanoseconds join_time = std::chrono::nanoseconds::max();
   bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
   bool queues = true;  ///< a request with `join` leaves an entry in a queue in the server
-  /// Who waits is counted in the server: requests `join` also where no messages wake the waiter.
+  /// Waiters are counted in the server: requests `join` also where no messages wake the waiter.
   bool counts_waiters = false;
   bool scriptless = false;  ///< it can be had from servers without scripts, too
   call (*acquire)(std::string_view name, acquire_request const&);

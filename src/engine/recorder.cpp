@@ -95,10 +95,10 @@ void recorder::begin_history(time_point now) {
 }
 
 /// Begins a line; after an exception the next one takes its place.
-void recorder::begin(event what, time_point now) {
+void recorder::begin(event happened, time_point now) {
   lines_.text().resize(begun_);
   last_ = std::max(now, last_ + std::chrono::nanoseconds{1});
-  lines_.begin(what, last_);
+  lines_.begin(happened, last_);
   lines_.add("c", client_.uuid);
 }
 
@@ -225,15 +225,16 @@ void recorder::turned_into(lease_state const& lease, time_point now) noexcept {
 }
 
 /// `over`: it is the lease's last line.
-void recorder::of_lease(event what, lease_state const& lease, time_point now, bool over) noexcept {
+void recorder::of_lease(event happened, lease_state const& lease, time_point now, bool over) noexcept {
   auto const known = held_.find(&lease);
   if (known == held_.end()) return;
   auto const number = known->second;
   if (over) held_.erase(known);
   write(now, [&] {
-    begin(what, now);
+    begin(happened, now);
     lines_.add("l", number);
-    if (what == event::renewed || what == event::resumed) lines_.add("until", count(lease.deadline()));
+    if (happened == event::renewed || happened == event::resumed)
+      lines_.add("until", count(lease.deadline()));
   });
 }
 
@@ -270,10 +271,10 @@ void recorder::lost(lease_state const& lease, loss_cause cause, time_point now) 
   });
 }
 
-void recorder::numbered(event what, history::kind of, std::string_view name, std::int64_t number,
+void recorder::numbered(event happened, history::kind of, std::string_view name, std::int64_t number,
                         time_point now) noexcept {
   write(now, [&] {
-    begin(what, now);
+    begin(happened, now);
     lines_.add("kind", history::word_of(of)).add("names", std::array{name}).add("n", number);
   });
 }

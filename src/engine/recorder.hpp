@@ -45,7 +45,7 @@ class recorder final : public reactor::flushable {
   void released(lease_state const& lease, time_point now) noexcept;
   void lost(lease_state const& lease, loss_cause cause, time_point now) noexcept;
   /// A number under a name: permits, or the count of a latch.
-  void numbered(history::event what, history::kind of, std::string_view name, std::int64_t number,
+  void numbered(history::event happened, history::kind of, std::string_view name, std::int64_t number,
                 time_point now) noexcept;
   void trouble(std::string_view reason, time_point now) noexcept;
   void closed(time_point now) noexcept;
@@ -55,13 +55,13 @@ class recorder final : public reactor::flushable {
 
  private:
   void begin_history(time_point now);
-  void begin(history::event what, time_point now);
+  void begin(history::event happened, time_point now);
   void end();
   void add_lock(lock_queue const& queue);
   void add_lease(lease_state const& lease);
   template <class Write>
   void write(time_point now, Write add_rest) noexcept;
-  void of_lease(history::event what, lease_state const& lease, time_point now, bool over) noexcept;
+  void of_lease(history::event happened, lease_state const& lease, time_point now, bool over) noexcept;
   void give_up(std::string const& reason) noexcept;
   void look() noexcept;
 

@@ -290,7 +290,7 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
 }
 
 void renewer::tell_unsaid(lease_state const& lease) noexcept try {
-  if (auto const say = lease.unsaid()) loop_.defer([say] { (*say)(); });
+  if (auto const notify = lease.unsaid()) loop_.defer([notify] { (*notify)(); });
 } catch (std::bad_alloc const&) {
   return;  // the next renewal finds the same
 }

@@ -9,10 +9,10 @@
 namespace holdfast::engine {
 
 struct watches::watch {
-  watch(std::shared_ptr<watcher> watching, channel& on) : one{std::move(watching)}, where{&on} {}
+  watch(std::shared_ptr<watcher> asks, channel& on) : watching{std::move(asks)}, heard_on{&on} {}
 
-  std::shared_ptr<watcher> one;
-  channel* where;  ///< null: it has ended
+  std::shared_ptr<watcher> watching;
+  channel* heard_on;  ///< null: it has ended
   bool asking = false;
   bool ask_again = false;  ///< something may have happened since the question under way was answered
   reactor::timer next{{}};
@@ -48,7 +48,7 @@ watches::watches(reactor::loop& loop, lock_backend& backend, client_constants co
     : loop_{loop}, backend_{backend}, client_{client}, gate_{gate} {}
 watches::~watches() = default;
 
-void watches::begin(std::shared_ptr<watcher> const& one, std::string const& channel_name) {
+void watches::begin(std::shared_ptr<watcher> const& watching, std::string const& channel_name) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
@@ -59,7 +59,7 @@ void watches::begin(std::shared_ptr<watcher> const& one, std::string const& chan
       known->second = std::make_unique<channel>(*this, channel_name);
       backend_.listen(channel_name, topology::channel_of::lock, *known->second);
     }
-    added_watch = std::make_shared<watch>(one, *known->second);
+    added_watch = std::make_shared<watch>(watching, *known->second);
     std::weak_ptr<watch> const weak{added_watch};
     added_watch->next.set([this, weak] {
       if (auto const still = weak.lock()) ask(still, boot_clock::now());
@@ -68,7 +68,7 @@ void watches::begin(std::shared_ptr<watcher> const& one, std::string const& chan
       auto const still = weak.lock();
       if (!still) return;
       auto const now = boot_clock::now();
-      still->one->on_outdated(now);
+      still->watching->on_outdated(now);
       report(still, now);
     });
     known->second->all.push_back(added_watch);
@@ -83,13 +83,13 @@ void watches::begin(std::shared_ptr<watcher> const& one, std::string const& chan
   loop_.leave(hold);
 }
 
-void watches::end(watcher const& one) noexcept {
+void watches::end(watcher const& watching) noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   watch_ptr found;
   for (auto const& [name, on] : channels_) {
-    auto const position =
-        std::ranges::find_if(on->all, [&one](watch_ptr const& each) { return each->one.get() == &one; });
+    auto const position = std::ranges::find_if(
+        on->all, [&watching](watch_ptr const& each) { return each->watching.get() == &watching; });
     if (position != on->all.end()) found = *position;
   }
   if (found) remove(*found);
@@ -104,68 +104,68 @@ void watches::end_all() noexcept {
 }
 
 /// The last watch of a channel ends that.
-void watches::remove(watch& one) noexcept {
-  auto& on = *std::exchange(one.where, nullptr);
-  one.next.disarm();
-  one.outdated.disarm();
-  std::erase_if(on.all, [&one](watch_ptr const& each) { return each.get() == &one; });
+void watches::remove(watch& ended) noexcept {
+  auto& on = *std::exchange(ended.heard_on, nullptr);
+  ended.next.disarm();
+  ended.outdated.disarm();
+  std::erase_if(on.all, [&ended](watch_ptr const& each) { return each.get() == &ended; });
   if (!on.all.empty()) return;
   backend_.forget(on.name());
   channels_.erase(channels_.find(on.name()));
 }
 
-void watches::ask(watch_ptr const& one, time_point now) {
-  if (one->where == nullptr) return;
-  if (one->asking) {
-    one->ask_again = true;
+void watches::ask(watch_ptr const& watched, time_point now) {
+  if (watched->heard_on == nullptr) return;
+  if (watched->asking) {
+    watched->ask_again = true;
     return;
   }
-  one->ask_again = false;
-  one->next.disarm();
+  watched->ask_again = false;
+  watched->next.disarm();
   try {
-    auto const question = one->one->question();
-    one->asking = true;
+    auto const question = watched->watching->question();
+    watched->asking = true;
     loop_.add_interest(1);
-    backend_.run(question, [this, one](net::response&& answer) {
+    backend_.run(question, [this, watched](net::response&& answer) {
       loop_.add_interest(-1);
-      on_answer(one, answer);
+      on_answer(watched, answer);
     });
   } catch (std::bad_alloc const&) {
-    if (std::exchange(one->asking, false)) loop_.add_interest(-1);
-    loop_.arm(one->next, now + memory_pause);
+    if (std::exchange(watched->asking, false)) loop_.add_interest(-1);
+    loop_.arm(watched->next, now + memory_pause);
   }
 }
 
-void watches::on_answer(watch_ptr const& one, net::response const& answer) {
-  one->asking = false;
-  if (one->where == nullptr) return;
+void watches::on_answer(watch_ptr const& watched, net::response const& answer) {
+  watched->asking = false;
+  if (watched->heard_on == nullptr) return;
   auto const now = boot_clock::now();
   auto next = now + memory_pause;
   try {
-    next = one->one->on_answer(answer, now);
+    next = watched->watching->on_answer(answer, now);
   } catch (std::bad_alloc const&) {
     // It asks once more.
   }
-  if (one->ask_again || next <= now) {
-    ask(one, now);
+  if (watched->ask_again || next <= now) {
+    ask(watched, now);
   } else {
-    loop_.arm(one->next, next);
+    loop_.arm(watched->next, next);
   }
-  auto const until = one->one->counts_until();
+  auto const until = watched->watching->counts_until();
   if (until == time_point::max()) {
-    one->outdated.disarm();
+    watched->outdated.disarm();
   } else {
-    loop_.arm(one->outdated, until);
+    loop_.arm(watched->outdated, until);
   }
-  report(one, now);
+  report(watched, now);
 }
 
-void watches::report(watch_ptr const& one, time_point now) {
-  if (!one->one->has_news()) return;
+void watches::report(watch_ptr const& watched, time_point now) {
+  if (!watched->watching->has_news()) return;
   try {
-    loop_.defer([watching = one->one] { watching->deliver(); });
+    loop_.defer([watching = watched->watching] { watching->deliver(); });
   } catch (std::bad_alloc const&) {
-    if (!one->asking) loop_.arm(one->next, now + memory_pause);
+    if (!watched->asking) loop_.arm(watched->next, now + memory_pause);
   }
 }
 

@@ -1,4 +1,4 @@
-/// Looks at things in the server again and again, for those that want to hear of each change.
+/// Looks at objects in the server again and again, and tells of each change.
 #pragma once
 
 #include <map>
@@ -14,18 +14,18 @@
 
 namespace holdfast::engine {
 
-/// One that watches one thing. All but deliver() are called under the client's lock.
+/// Watches one object in the server. All but deliver() are called under the client's lock.
 class watcher {
  public:
   virtual ~watcher() = default;
 
-  /// What to ask now.
+  /// The request that looks.
   [[nodiscard]] virtual call question() = 0;
-  /// The answer. Returns when to ask next, unless a message comes first.
+  /// Its answer. Returns when to ask next, unless a message comes first.
   [[nodiscard]] virtual time_point on_answer(net::response const& answer, time_point now) = 0;
   /// Until when the last answer counts, if no other comes.
   [[nodiscard]] virtual time_point counts_until() const noexcept = 0;
-  /// It doesn't count any more.
+  /// That time has come.
   virtual void on_outdated(time_point now) = 0;
 
   /// There is news to deliver.
@@ -46,9 +46,9 @@ class watches {
   // From any thread, without the lock.
 
   /// `channel`: of a lock. Throws when nothing was begun.
-  void begin(std::shared_ptr<watcher> const& one, std::string const& channel);
+  void begin(std::shared_ptr<watcher> const& watching, std::string const& channel);
   /// The watcher is asked for nothing more. A call of deliver() may be under way.
-  void end(watcher const& one) noexcept;
+  void end(watcher const& watching) noexcept;
 
   /// At the end of the client; under the lock.
   void end_all() noexcept;
@@ -58,10 +58,10 @@ class watches {
   struct watch;
   using watch_ptr = std::shared_ptr<watch>;
 
-  void ask(watch_ptr const& one, time_point now);
-  void on_answer(watch_ptr const& one, net::response const& answer);
-  void report(watch_ptr const& one, time_point now);
-  void remove(watch& one) noexcept;
+  void ask(watch_ptr const& watched, time_point now);
+  void on_answer(watch_ptr const& watched, net::response const& answer);
+  void report(watch_ptr const& watched, time_point now);
+  void remove(watch& ended) noexcept;
 
   reactor::loop& loop_;
   lock_backend& backend_;

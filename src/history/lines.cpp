@@ -26,8 +26,8 @@ void append_escaped(std::string& text, char c, bool invalid) {
 
 }  // namespace
 
-void lines::begin(event what, time_point when) {
-  text_.append(R"({"e":")").append(word_of(what)).append(R"(","t":)");
+void lines::begin(event happened, time_point when) {
+  text_.append(R"({"e":")").append(word_of(happened)).append(R"(","t":)");
   append(text_, when.time_since_epoch().count());
 }
 

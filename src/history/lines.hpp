@@ -15,7 +15,7 @@ namespace holdfast::history {
 /// aren't UTF-8 are written as \udcXX, so that any name can be read back. All functions throw std::bad_alloc.
 class lines {
  public:
-  void begin(event what, time_point when);
+  void begin(event happened, time_point when);
   lines& add(std::string_view key, std::int64_t value);
   lines& add(std::string_view key, std::string_view value);
   lines& add(std::string_view key, std::span<std::string_view const> values);

@@ -69,8 +69,8 @@ std::vector<std::string> locks_of_waiting_threads(engine::core& server) {
   static constexpr std::string_view mark{":holdfast_blocked:"};
   static constexpr auto kind = mark.substr(0, mark.size() - 1);
   std::set<std::string> names;
-  inspection::search::visitor const nobody;
-  inspection::search query{server, "*", nobody};
+  inspection::search::visitor const no_visitor;
+  inspection::search query{server, "*", no_visitor};
   query.scan("*" + std::string{mark} + "*", {}, [&names](inspection::search::keys const& page) {
     for (auto const& key : page) {
       auto const at = key.rfind(mark);

@@ -157,12 +157,12 @@ force_result let_go(engine::core& server, lock_state const& seen, std::string_vi
 /// Those that have arrived are told at once; they hold nothing that they could give back.
 force_result break_barrier(engine::core& server, lock_state const& seen) {
   auto const arrived = names::arrived(seen.name);
-  auto const who =
+  auto const forced_by =
       server.constants().uuid + ' ' + engine::describe_self(server.constants().options.label).to_string();
   auto const channel = names::inbox_of_all(seen.name);
   call const script[]{scripts::barrier::force{.barrier = {seen.name},
                                               .arrived = {arrived},
-                                              .who = who,
+                                              .who = forced_by,
                                               .publish = word_of(server.publishing_now()),
                                               .channel = channel}()};
   return take_away(server, seen, script) == 1 ? force_result::deleted : force_result::not_held;

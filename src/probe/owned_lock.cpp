@@ -45,7 +45,7 @@ struct found_hold {
 };
 
 /// The recipe of an exclusive lock that is held serves fair ones, too, on the plain wire: they are released
-/// alike. Permits of Redisson's have none, since their printed id doesn't say who made it.
+/// alike. Permits of Redisson's have none, since their printed id doesn't name a client.
 recipe const& recipe_of(found_hold const& found) {
   if (found.kind == lock_kind::reentrant) return found.fair ? redisson::fair : redisson::lock;
   if (found.kind == lock_kind::read_write && found.wire == wire::plain) return plain::reader;
@@ -132,9 +132,9 @@ struct owned_lock::impl {
     std::size_t answers = 0;
     std::size_t agreeing = 0;
     std::exception_ptr failure;
-    for (auto& one : pending) {
+    for (auto& vote : pending) {
       try {
-        agreeing += one.get() ? 1U : 0U;
+        agreeing += vote.get() ? 1U : 0U;
         ++answers;
       } catch (error const&) {
         failure = std::current_exception();

@@ -39,7 +39,8 @@ class owned_lock {
   /// Sets what is left of the hold. False: it isn't held by that owner.
   [[nodiscard]] bool renew(std::chrono::milliseconds ttl);
 
-  /// Gives the lock back, which wakes who waits. False: it isn't held by that owner, and nothing was done.
+  /// Gives the lock back, which wakes the next waiter. False: it isn't held by that owner, and nothing was
+  /// done.
   [[nodiscard]] bool release();
 
  private:

@@ -25,11 +25,11 @@ std::string quoted(std::string const& name) { return '"' + name + '"'; }
 
 /// By the lease, whose tokens grow also where clocks differ; leases without tokens by time. Of two states of
 /// one run: the one with its end, and the one in which it doesn't count any more.
-bool is_newer(run_info const& one, run_info const& other) {
+bool is_newer(run_info const& candidate, run_info const& known) {
   auto const rank = [](run_info const& run) {
     return std::tuple{run.token, run.began, run.finished(), !run.counts_until};
   };
-  return rank(one) > rank(other);
+  return rank(candidate) > rank(known);
 }
 
 run_look read_look(resp::reply const& reply) {
@@ -149,8 +149,8 @@ struct run_record::impl {
     }
     std::vector<resp::reply> replies;
     std::optional<error> failure;
-    for (auto& one : pending) {
-      auto result = one.get();
+    for (auto& answer : pending) {
+      auto result = answer.get();
       if (result.reply) replies.push_back(std::move(*result.reply));
       if (result.failure) failure = std::move(result.failure);
     }

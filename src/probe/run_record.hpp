@@ -1,5 +1,5 @@
-/// The record of the last run under a lock (docs/protocol.md): read by those who ask whether a job is due,
-/// and written by whoever holds the lock.
+/// The record of the last run under a lock (docs/protocol.md): read to find out whether a job is due,
+/// and written by the holder of the lock.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -18,7 +18,7 @@ namespace holdfast::probe {
 struct run_look {
   run_info::time_point now{};      ///< the server's clock
   std::optional<run_info> last{};  ///< nullopt: no run is known
-  bool held_by_runner = false;     ///< whoever ran last still holds the lock
+  bool held_by_runner = false;     ///< the last runner still holds the lock
 };
 
 /// What several masters say, in one: the middle of their clocks, and the newest run that one of them knows.

@@ -115,11 +115,11 @@ class listener final : net::subscriber::listener {
   }
 
  private:
-  void on_subscribed() override { say(news::subscribed, {}); }
-  void on_message(std::string_view const text) override { say(news::message, text); }
-  void on_refused(std::string const& text) override { say(news::refused, text); }
-  void on_gone() override { say(news::refused, "another node serves the slot of the channel now"); }
-  void say(news const type, std::string_view const text) {
+  void on_subscribed() override { add(news::subscribed, {}); }
+  void on_message(std::string_view const text) override { add(news::message, text); }
+  void on_refused(std::string const& text) override { add(news::refused, text); }
+  void on_gone() override { add(news::refused, "another node serves the slot of the channel now"); }
+  void add(news const type, std::string_view const text) {
     events_.push_back({type, std::string{text}});
     wake();
   }

@@ -9,7 +9,7 @@ namespace holdfast::probe {
 /// Whether the URL has a password for the servers.
 [[nodiscard]] bool has_password(std::string_view url);
 
-/// Whether who sees the URL sees a password: the servers' or the sentinels'.
+/// Whether the URL shows a password: the servers' or the sentinels'.
 [[nodiscard]] bool shows_password(std::string_view url);
 
 /// Whether the URL has a user without a password, which is to come from somewhere else.
@@ -18,7 +18,7 @@ namespace holdfast::probe {
 /// The URL with this password, percent-encoded. Requires that it has none.
 [[nodiscard]] std::string with_password(std::string_view url, std::string_view password);
 
-/// The URL without a password, for who shall know the server all the same. Empty for a text that is no URL:
+/// The URL without a password, for a reader that is to know the server only. Empty for a text that is no URL:
 /// a password might stand anywhere in it.
 [[nodiscard]] std::string without_passwords(std::string_view url);
 

@@ -46,7 +46,7 @@ struct barrier::impl {
   std::string name;
   std::int64_t parties;
   engine::effective_options_ptr options;
-  std::string who;
+  std::string participant;
   std::vector<seat> free_seats{};  ///< under the guard
 
   impl(client& redis, std::string barrier_name, std::int64_t count, barrier_options const& wanted)
@@ -54,7 +54,7 @@ struct barrier::impl {
         name{std::move(barrier_name)},
         parties{count},
         options{core->effective(options_of_engine(wanted), static_cast<int>(count))},
-        who{engine::describe_self(core->constants().options.label).to_string()} {}
+        participant{engine::describe_self(core->constants().options.label).to_string()} {}
   impl(impl const&) = delete;
   impl& operator=(impl const&) = delete;
   ~impl() {
@@ -71,7 +71,7 @@ struct barrier::impl {
       }
     }
     return {.queue = core->pin(recipes::plain::barrier,
-                               recipes::plain::seat_name(name, sync::next_request_number(), who))};
+                               recipes::plain::seat_name(name, sync::next_request_number(), participant))};
   }
 
   void give_back(seat& left, std::int64_t opened) noexcept {

@@ -64,8 +64,8 @@ struct expiring_semaphore::impl {
   [[nodiscard]] virtual counted count() = 0;
 
   [[nodiscard]] std::string const& name() const noexcept { return binding.name(); }
-  void record(history::event what, std::int64_t number) const noexcept {
-    binding.core()->record_number(what, history::kind::permits, name(), number);
+  void record(history::event happened, std::int64_t number) const noexcept {
+    binding.core()->record_number(happened, history::kind::permits, name(), number);
   }
 
   sync::lock_binding binding;
@@ -160,14 +160,14 @@ struct expiring_semaphore::on_plain final : impl {
 
   bool try_set(int number) override {
     know(number);
-    return say("try", number);
+    return resize("try", number);
   }
   void set(int number) override {
     know(number);
-    say("set", number);
+    resize("set", number);
   }
   void add(int number) override {
-    say("add", number);
+    resize("add", number);
     if (auto const known = sized()->size; known != 0) know(changed_by(known, number));
   }
 
@@ -200,7 +200,7 @@ struct expiring_semaphore::on_plain final : impl {
   }
 
  private:
-  bool say(std::string_view mode, int number) {
+  bool resize(std::string_view mode, int number) {
     auto const offered = mode == "add" ? sized()->size : 0;
     return permits.change(scripts::permits::resize{.lock = {keys_.lock},
                                                    .counter = {keys_.counter},

@@ -124,7 +124,7 @@ class a_contention : public engine_parts {
                                               .delayed = delayed_,
                                               .kept = kept_keys_,
                                               .releases = pending_releases_,
-                                              .tell = moments_.get()}};
+                                              .noted = moments_.get()}};
   lock_queue_ptr queue_;
   std::vector<std::unique_ptr<recorded_waiter>> callers_;
 };

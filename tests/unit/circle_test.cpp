@@ -32,14 +32,18 @@ blocked_wait wait_of(char process, std::vector<std::string> names, std::chrono::
 class locks {
  public:
   /// The thread of that wait holds the lock.
-  void hold(std::string const& name, blocked_wait const& by, std::int64_t said = 1, bool reading = false) {
-    all_[name].push_back(
-        {.name = name, .owner = by.id.substr(0, 36) + ":1", .by_readers = reading, .wait = by, .said = said});
+  void hold(std::string const& name, blocked_wait const& by, std::int64_t statements = 1,
+            bool reading = false) {
+    all_[name].push_back({.name = name,
+                          .owner = by.id.substr(0, 36) + ":1",
+                          .by_readers = reading,
+                          .wait = by,
+                          .statements = statements});
   }
   void drop(std::string const& name) { all_.erase(name); }
   void say_again(int times = 1) {
     for (auto& [name, holds] : all_) {
-      for (auto& each : holds) each.said += times;
+      for (auto& each : holds) each.statements += times;
     }
   }
   [[nodiscard]] std::vector<blocked_hold> read(blocked_wait const& from) const {
@@ -150,9 +154,9 @@ TEST(a_circle, counts_when_all_in_it_have_said_twice_more_that_they_wait) {
   EXPECT_EQ(look(), step::wait);
   two.world.say_again();
   EXPECT_EQ(look(), step::wait);
-  two.world.at("b").front().said += 10;
+  two.world.at("b").front().statements += 10;
   EXPECT_EQ(look(), step::wait);
-  two.world.at("a").front().said += 1;
+  two.world.at("a").front().statements += 1;
   EXPECT_EQ(look(), step::certain);
 }
 
@@ -181,7 +185,7 @@ TEST(a_circle, is_none_as_long_as_somebody_says_nothing_any_more_and_is_still_th
   EXPECT_EQ(look(), step::read_again);
   for (auto i = 0; i < 20; ++i) {
     EXPECT_EQ(look(), step::wait);
-    two.world.at("b").front().said += 1;  // the other one is dead, or its end is on its way
+    two.world.at("b").front().statements += 1;  // the other one is dead, or its end is on its way
   }
 }
 
@@ -285,7 +289,7 @@ TEST(what_a_thread_waits_for, is_read_from_a_reply_and_the_rest_of_it_ignored) {
   ASSERT_EQ(found.all.size(), 1u);
   EXPECT_EQ(found.all.front().owner, uuid('1') + ":1");
   EXPECT_TRUE(found.all.front().by_readers);
-  EXPECT_EQ(found.all.front().said, 3);
+  EXPECT_EQ(found.all.front().statements, 3);
   EXPECT_EQ(found.all.front().wait.since, 5s);
   EXPECT_THAT(read_blocked_holds("a", {}).all, IsEmpty());
 }

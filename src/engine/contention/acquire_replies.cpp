@@ -52,7 +52,7 @@ void acquire_replies::on_undecided(lock_queue& queue, answer<verdict> const& res
     contender.taken = !untaken;
     contenders_.withdraw(queue, now);
   } else if (undecided != nullptr && undecided->overtook) {
-    requests_.ask_anew(queue, now);  // who waits has it next, and the contender gets in line
+    requests_.ask_anew(queue, now);  // the first waiter has it next, and the contender gets in line
   } else {
     requests_.send(queue, now);
   }

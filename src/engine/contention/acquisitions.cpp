@@ -85,9 +85,9 @@ void acquisitions::leave(waiter& caller, time_point now) noexcept {
 /// How long a caller whose time is up waits for a reply all the same.
 milliseconds acquisitions::time_for_reply(waiter const& caller) const noexcept {
   auto const& options = client_.options;
-  auto const one = options.connect_timeout + options.reply_timeout;
+  auto const usual = options.connect_timeout + options.reply_timeout;
   // A WAIT, and one before it, take less than reply_timeout each.
-  return caller.options->acknowledged() ? one + options.reply_timeout : one;
+  return caller.options->acknowledged() ? usual + options.reply_timeout : usual;
 }
 
 /// When a caller that doesn't wait for the lock, or not for the server, goes without a reply.

@@ -13,9 +13,9 @@ namespace holdfast::engine {
 /// Each caller is finished once. All under the client's lock; `now` is the time of the event.
 class callers {
  public:
-  /// `tell`: null when nobody wants to know.
-  callers(client_stats& counts, busy_report& report, moments* tell) noexcept
-      : stats_{counts}, busy_report_{report}, moments_{tell} {}
+  /// `noted`: null when nobody wants to know.
+  callers(client_stats& counts, busy_report& report, moments* noted) noexcept
+      : stats_{counts}, busy_report_{report}, moments_{noted} {}
 
   /// A caller has come.
   void begin(waiter& caller, time_point now) noexcept;

@@ -4,7 +4,7 @@ namespace holdfast::engine {
 
 contention::contention(contention_parts const& of)
     : fast{of.client, of.log, of.ways},
-      waiting{of.stats, of.report, of.tell},
+      waiting{of.stats, of.report, of.noted},
       contending{of.loop,
                  of.client,
                  of.stats,
@@ -37,7 +37,7 @@ contention::contention(contention_parts const& of)
               granting,  clearing, of.wake, of.own_presence, fast},
       messages{of.client, of.stats, of.queues, of.wake, waiting, requests, granting, clearing},
       ends{of.loop,  of.backend, of.client, of.log,      of.stats, of.held, of.past,    contending, requests,
-           granting, replies,    of.wake,   of.releases, of.kept,  of.late, of.delayed, fast,       of.tell},
+           granting, replies,    of.wake,   of.releases, of.kept,  of.late, of.delayed, fast,       of.noted},
       arrivals{of.loop, of.backend, of.client, of.stats, of.queues,
                waiting, contending, requests,  granting, of.wake} {}
 

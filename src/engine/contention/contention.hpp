@@ -27,7 +27,7 @@ struct contention_parts {
   delayed_calls& delayed;
   kept_keys& kept;
   pending_releases& releases;
-  moments* tell;  ///< null: nobody wants to know
+  moments* noted;  ///< null: nobody wants to know
 };
 
 /// The callers of one name stand in a queue inside the client; the queue has at most one contender at the

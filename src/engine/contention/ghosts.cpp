@@ -102,16 +102,16 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
   if (name.empty() || !is_over(number, {&name, 1}, now)) return;
   auto const owner = client_.owner_id(number);
   auto const mode = notifications_.publish_method();
-  scripting::send_options const how{.while_down = net::retry_policy::endless, .give_up = now + grant_ttl};
+  scripting::send_options const sending{.while_down = net::retry_policy::endless, .give_up = now + grant_ttl};
   if (client_.deployment.votes) {
-    backend_.run(leave_queue<scripts::quorum::abandon>(name, owner, mode), {}, how);
+    backend_.run(leave_queue<scripts::quorum::abandon>(name, owner, mode), {}, sending);
     return;
   }
   // Nothing tells whether it waited to read, to write, or for permits.
-  backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), noting(number), how);
+  backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), noting(number), sending);
   for (auto const side : {names::reader_suffix, names::upgrade_suffix})
-    backend_.run(leave_readers(name, owner, side, mode), noting(number), how);
-  backend_.run(leave_permits(name, owner, mode), noting(number), how);
+    backend_.run(leave_readers(name, owner, side, mode), noting(number), sending);
+  backend_.run(leave_permits(name, owner, mode), noting(number), sending);
 }
 
 /// A message may come late, or beside the answer that granted the lock: then that is given back here which a

@@ -17,7 +17,7 @@ class lease_ends {
              client_stats& counts, holders& held, departed& past, contenders& contending,
              acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
              pending_releases& releases, kept_keys& kept, late_responses& late, delayed_calls& delayed,
-             fast_path& fast, moments* tell) noexcept
+             fast_path& fast, moments* noted) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -35,7 +35,7 @@ class lease_ends {
         late_responses_{late},
         delayed_{delayed},
         fast_path_{fast},
-        moments_{tell} {}
+        moments_{noted} {}
 
   /// Drops one handle; the last one releases the lock, or keeps its key if the options say so.
   void release(lease_state& lease, time_point now, release_handler done) noexcept;

@@ -84,13 +84,13 @@ blocked_holds read_blocked_holds(std::string_view name, resp::reply const& reply
     auto const& holder = reply[i];
     for (std::size_t j = 1; j + 1 < holder.size(); j += 2) {
       auto wait = blocked_wait::from_text(holder[j].text);
-      auto const said = count_of(holder[j + 1].text);
-      if (!wait || said <= 0) continue;
+      auto const statements = count_of(holder[j + 1].text);
+      if (!wait || statements <= 0) continue;
       found.all.push_back({.name = std::string{name},
                            .owner = holder[0].text,
                            .by_readers = by_readers,
                            .wait = std::move(*wait),
-                           .said = said});
+                           .statements = statements});
     }
   }
   return found;
@@ -144,14 +144,14 @@ suspicion::step suspicion::judge(std::vector<blocked_hold> circle, std::string_v
   }
   if (!std::ranges::equal(circle, suspected_, same)) {
     suspected_ = std::move(circle);
-    said_.clear();
+    statements_.clear();
     return step::read_again;
   }
-  if (said_.empty()) {
-    std::vector<std::int64_t> said;
-    said.reserve(circle.size());
-    for (auto const& hold : circle) said.push_back(hold.said);
-    said_ = std::move(said);
+  if (statements_.empty()) {
+    std::vector<std::int64_t> statements;
+    statements.reserve(circle.size());
+    for (auto const& hold : circle) statements.push_back(hold.statements);
+    statements_ = std::move(statements);
     return step::wait;
   }
   auto const& own_wait =
@@ -160,7 +160,7 @@ suspicion::step suspicion::judge(std::vector<blocked_hold> circle, std::string_v
       circle, [&own_wait](blocked_hold const& hold) { return hold.wait.younger_than(own_wait); });
   auto const often = (by == reader::ends_it ? 3 : 2) + patience_with_the_younger * younger;
   for (std::size_t i = 0; i != circle.size(); ++i) {
-    if (circle[i].said < said_[i] + often) return step::wait;
+    if (circle[i].statements < statements_[i] + often) return step::wait;
   }
   return step::certain;
 }

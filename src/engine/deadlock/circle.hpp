@@ -36,11 +36,11 @@ struct blocked_wait {
 
 /// A lock whose holder waits for another one.
 struct blocked_hold {
-  std::string name{};       ///< of the lock
-  std::string owner{};      ///< who holds it
-  bool by_readers = false;  ///< others may read it, too
-  blocked_wait wait{};      ///< of the thread that can't give it back meanwhile
-  std::int64_t said = 0;    ///< how often that was said
+  std::string name{};           ///< of the lock
+  std::string owner{};          ///< the holder's id
+  bool by_readers = false;      ///< others may read it, too
+  blocked_wait wait{};          ///< of the thread that can't give it back meanwhile
+  std::int64_t statements = 0;  ///< of that wait, so far
 };
 
 /// Looks at the holders of a lock.
@@ -90,14 +90,13 @@ class circle_search {
 /// What several readings together say. A reading takes time, and what it finds may be over: somebody may have
 /// given up, or given a lock back, and the server doesn't know it yet. So a circle counts only if it was
 /// there as a whole at one moment, the end of the first reading that found it:
-/// - A second reading, which begins after that moment, finds the same circle, and how often each wait in it
-/// was
-///   said by then.
-/// - A later one finds the same circle, and each wait was said twice more at least. The second of these was
-/// said after
-///   the client had heard that the server has the first, so after the second reading: that wait, and that
-///   hold, lasted from before the moment until after it. So did the hold by what the lock's key says, since
-///   owner ids are never used twice.
+///
+/// 1. A second reading, which begins after that moment, finds the same circle, and the number of statements
+///    about each wait by then.
+/// 2. A later reading finds the same circle, and at least two more statements about each wait. A client makes
+///    the second of these when it has heard that the server has the first, so after the second reading: that
+///    wait, and that hold, lasted from before the moment until after it. So did the hold by what the lock's
+///    key says, since owner ids are never used twice.
 class suspicion {
  public:
   enum class step {
@@ -106,8 +105,8 @@ class suspicion {
     wait,        ///< read again later
     certain,     ///< there was a circle, and `own` is the wait that is to end it
   };
-  /// Who ends a circle lets each wait be said once more than is needed, so that those who only look at it see
-  /// it, too.
+  /// The client that ends a circle waits for one statement more than it needs about each wait, so that a
+  /// client that only looks sees the circle, too.
   enum class reader { ends_it, looks_at_it };
   /// `circle`: of a reading from the wait `own`. The youngest wait ends a circle. If that doesn't happen,
   /// since its client may not look at all of these locks, say, the next one does so a little later.
@@ -116,7 +115,7 @@ class suspicion {
 
  private:
   std::vector<blocked_hold> suspected_{};
-  std::vector<std::int64_t> said_{};  ///< by the second reading; empty: there was none
+  std::vector<std::int64_t> statements_{};  ///< by the second reading; empty: there was none
 };
 
 }  // namespace holdfast::engine

@@ -17,10 +17,10 @@
 namespace holdfast::engine {
 namespace {
 
-/// How long a caller waits before anything is done, and between two times that it is said.
+/// How long a caller waits before anything is done, and between two statements about it.
 constexpr std::chrono::seconds interval{1};
 
-/// How long what was said outlives the client.
+/// How long a statement outlives the client.
 constexpr std::chrono::milliseconds life{10'000};
 
 bool is_fine(net::response const& response) noexcept {
@@ -38,11 +38,11 @@ struct deadlocks::watch {
   waiter* caller;  ///< null: its wait is over
   blocked_wait wait{};
   std::string text{};
-  std::string former{};               ///< what was said before, and may still stand there
+  std::string former{};               ///< of an earlier statement, which may still stand there
   std::vector<std::string> places{};  ///< the keys where something may stand
-  std::int64_t said = 0;
-  std::size_t awaited = 0;  ///< answers to requests that were sent together
-  bool all_fine = true;     ///< those that have come so far
+  std::int64_t statements = 0;        ///< so many under this id
+  std::size_t awaited = 0;            ///< answers to requests that were sent together
+  bool all_fine = true;               ///< of these, as far as they have come
   std::optional<circle_search> search{};
   suspicion suspected{};
   std::map<std::string, process_info, std::less<>> known{};  ///< the processes of its circle, by client
@@ -73,17 +73,17 @@ void deadlocks::begin(waiter& caller) noexcept {
                        (outer_.empty() && !holders_.any_of(caller.thread));
   if (in_vain || caller.queue->lock_recipe().blocked_by == blocked_by::unknown) return;
   try {
-    auto const one = std::make_shared<watch>();
-    one->caller = &caller;
-    one->wait.id = client_.owner_id(queues_.next_number());
-    one->wait.blocked_by = caller.queue->lock_recipe().blocked_by;
+    auto const watched = std::make_shared<watch>();
+    watched->caller = &caller;
+    watched->wait.id = client_.owner_id(queues_.next_number());
+    watched->wait.blocked_by = caller.queue->lock_recipe().blocked_by;
     auto const names = names_of(*caller.queue);
-    one->wait.names.assign(names.begin(), names.end());
-    one->next.set([this, weak = std::weak_ptr{one}] {
+    watched->wait.names.assign(names.begin(), names.end());
+    watched->next.set([this, weak = std::weak_ptr{watched}] {
       if (auto const still = weak.lock()) go_on(still);
     });
-    watches_.emplace(&caller, one);
-    loop_.arm(one->next, due);
+    watches_.emplace(&caller, watched);
+    loop_.arm(watched->next, due);
   } catch (std::bad_alloc const&) {
     fail_(caller, client_.no_memory, boot_clock::now());
   }
@@ -92,53 +92,53 @@ void deadlocks::begin(waiter& caller) noexcept {
 void deadlocks::end(waiter const& caller) noexcept {
   auto const known = watches_.find(&caller);
   if (known == watches_.end()) return;
-  auto const one = known->second;
+  auto const watched = known->second;
   watches_.erase(known);
-  one->caller = nullptr;
-  one->next.disarm();
-  take_back(*one, one->places);
+  watched->caller = nullptr;
+  watched->next.disarm();
+  take_back(*watched, watched->places);
 }
 
 void deadlocks::set_aside() noexcept {
   while (!watches_.empty()) end(*watches_.begin()->first);
 }
 
-void deadlocks::pause(watch& one) noexcept {
-  if (one.caller != nullptr) loop_.arm(one.next, boot_clock::now() + interval);
+void deadlocks::pause(watch& watched) noexcept {
+  if (watched.caller != nullptr) loop_.arm(watched.next, boot_clock::now() + interval);
 }
 
-void deadlocks::go_on(watch_ptr const& one) noexcept {
+void deadlocks::go_on(watch_ptr const& watched) noexcept {
   try {
-    if (one->wait.since.count() == 0) {
-      ask_for_time(one);
+    if (watched->wait.since.count() == 0) {
+      ask_for_time(watched);
     } else {
-      say(one);
+      publish(watched);
     }
   } catch (std::bad_alloc const&) {
-    pause(*one);
+    pause(*watched);
   }
 }
 
 /// Which wait is the youngest goes by the server's clock.
-void deadlocks::ask_for_time(watch_ptr const& one) {
-  auto const& name = one->wait.names.front();
-  backend_.run(look_at_holders(name), [this, one](net::response&& response) {
-    if (one->caller == nullptr) return;
+void deadlocks::ask_for_time(watch_ptr const& watched) {
+  auto const& name = watched->wait.names.front();
+  backend_.run(look_at_holders(name), [this, watched](net::response&& response) {
+    if (watched->caller == nullptr) return;
     try {
       if (is_fine(response)) {
         auto const now = read_blocked_holds({}, response.reply).now;
-        auto const waited = boot_clock::now() - one->caller->came_at;
-        auto dated = one->wait;
+        auto const waited = boot_clock::now() - watched->caller->came_at;
+        auto dated = watched->wait;
         dated.since = now - std::chrono::duration_cast<std::chrono::microseconds>(waited);
-        one->text = dated.to_text();
-        one->wait = std::move(dated);  // last: a wait that has a time has its text, too
-        say(one);
+        watched->text = dated.to_text();
+        watched->wait = std::move(dated);  // last: a wait that has a time has its text, too
+        publish(watched);
         return;
       }
     } catch (std::bad_alloc const&) {
       // It asks again.
     }
-    pause(*one);
+    pause(*watched);
   });
 }
 
@@ -167,126 +167,126 @@ void deadlocks::for_each_slot(std::span<std::string const> keys, F f) const {
 
 /// Sent at most once: a copy that comes late would be taken for a later one. What wasn't answered may still
 /// arrive: then the wait goes on under another id, so that nobody takes that for news.
-void deadlocks::say(watch_ptr const& one) {
-  if (!one->all_fine) begin_anew(*one);
-  auto places = places_of(one->caller->thread);
+void deadlocks::publish(watch_ptr const& watched) {
+  if (!watched->all_fine) begin_anew(*watched);
+  auto places = places_of(watched->caller->thread);
   std::vector<std::string> left;
-  std::ranges::set_difference(one->places, places, std::back_inserter(left));
-  if (!left.empty()) take_back(*one, left);
-  one->places = std::move(places);
-  if (one->places.empty()) return;  // and it gets none while it waits
-  one->awaited = 1;                 // this function
+  std::ranges::set_difference(watched->places, places, std::back_inserter(left));
+  if (!left.empty()) take_back(*watched, left);
+  watched->places = std::move(places);
+  if (watched->places.empty()) return;  // and it gets none while it waits
+  watched->awaited = 1;                 // this function
   auto fine = true;
   try {
-    for_each_slot(one->places, [&](std::vector<key> const& together) {
-      auto request =
-          scripting::to_run(scripts::deadlock::say{.keys = together,
-                                                   .wait = one->text,
-                                                   .number = one->said + 1,
-                                                   .ttl_ms = life.count(),
-                                                   .former = one->former}(),
-                            [this, one](net::response&& response) { on_said(one, is_fine(response)); });
+    for_each_slot(watched->places, [&](std::vector<key> const& together) {
+      auto request = scripting::to_run(
+          scripts::deadlock::say{.keys = together,
+                                 .wait = watched->text,
+                                 .number = watched->statements + 1,
+                                 .ttl_ms = life.count(),
+                                 .former = watched->former}(),
+          [this, watched](net::response&& response) { on_published(watched, is_fine(response)); });
       request.never_resend = true;
       backend_.send(std::move(request));
-      ++one->awaited;
+      ++watched->awaited;
     });
   } catch (std::bad_alloc const&) {
     fine = false;
   }
-  on_said(one, fine);
+  on_published(watched, fine);
 }
 
-void deadlocks::on_said(watch_ptr const& one, bool fine) noexcept {
-  one->all_fine = one->all_fine && fine;
-  if (--one->awaited != 0 || one->caller == nullptr) return;
+void deadlocks::on_published(watch_ptr const& watched, bool fine) noexcept {
+  watched->all_fine = watched->all_fine && fine;
+  if (--watched->awaited != 0 || watched->caller == nullptr) return;
   try {
-    if (one->all_fine) {
-      ++one->said;
-      one->former.clear();
-      one->search.emplace(one->wait);
-      look_further(one);
+    if (watched->all_fine) {
+      ++watched->statements;
+      watched->former.clear();
+      watched->search.emplace(watched->wait);
+      look_further(watched);
       return;
     }
   } catch (std::bad_alloc const&) {
     // It reads later.
   }
-  pause(*one);
+  pause(*watched);
 }
 
-void deadlocks::begin_anew(watch& one) {
-  auto next = one.wait;
+void deadlocks::begin_anew(watch& watched) {
+  auto next = watched.wait;
   next.id = client_.owner_id(queues_.next_number());
   auto text = next.to_text();
-  one.former = std::exchange(one.text, std::move(text));
-  one.wait = std::move(next);
-  one.said = 0;
-  one.all_fine = true;
+  watched.former = std::exchange(watched.text, std::move(text));
+  watched.wait = std::move(next);
+  watched.statements = 0;
+  watched.all_fine = true;
 }
 
-void deadlocks::look_further(watch_ptr const& one) {
+void deadlocks::look_further(watch_ptr const& watched) {
   for (;;) {
-    if (auto name = one->search->next()) {
+    if (auto name = watched->search->next()) {
       auto const question = look_at_holders(*name);
-      backend_.run(question, [this, one, name = std::move(*name)](net::response&& response) {
-        on_looked(one, name, response);
+      backend_.run(question, [this, watched, name = std::move(*name)](net::response&& response) {
+        on_looked(watched, name, response);
       });
       return;
     }
-    switch (one->suspected.judge(one->search->circle(), one->wait.id)) {
+    switch (watched->suspected.judge(watched->search->circle(), watched->wait.id)) {
       case suspicion::step::read_again:
-        one->search.emplace(one->wait);
+        watched->search.emplace(watched->wait);
         break;
       case suspicion::step::certain:
-        ask_for_records(one);
+        ask_for_records(watched);
         return;
       case suspicion::step::none:
       case suspicion::step::wait:
-        pause(*one);
+        pause(*watched);
         return;
     }
   }
 }
 
-void deadlocks::on_looked(watch_ptr const& one, std::string const& name,
+void deadlocks::on_looked(watch_ptr const& watched, std::string const& name,
                           net::response const& response) noexcept {
-  if (one->caller == nullptr) return;
+  if (watched->caller == nullptr) return;
   try {
     // Where it may not look, and at a name that nobody can look at, nothing is found.
     if (!response.failure && !is_transient(response.reply.text)) {
-      one->search->found(read_blocked_holds(name, response.reply).all);
-      look_further(one);
+      watched->search->found(read_blocked_holds(name, response.reply).all);
+      look_further(watched);
       return;
     }
   } catch (std::bad_alloc const&) {
     // It reads again later.
   }
-  pause(*one);
+  pause(*watched);
 }
 
 /// The processes of the others.
-void deadlocks::ask_for_records(watch_ptr const& one) {
-  one->known.clear();
-  one->known.emplace(client_.uuid, describe_self(client_.options.label));
-  for (auto const& hold : one->search->circle()) {
+void deadlocks::ask_for_records(watch_ptr const& watched) {
+  watched->known.clear();
+  watched->known.emplace(client_.uuid, describe_self(client_.options.label));
+  for (auto const& hold : watched->search->circle()) {
     for (auto const* const id : {&hold.owner, &hold.wait.id})
-      one->known.try_emplace(std::string{uuid_of(*id)});
+      watched->known.try_emplace(std::string{uuid_of(*id)});
   }
-  one->awaited = 1;  // this function
+  watched->awaited = 1;  // this function
   try {
-    for (auto& [uuid, process] : one->known) {
+    for (auto& [uuid, process] : watched->known) {
       if (uuid == client_.uuid || uuid.empty()) continue;
       auto const record = names::client_record(uuid);
       backend_.run(scripts::inspect::record{.record = {record}}(),
-                   [this, one, to = &process](net::response&& response) {
+                   [this, watched, to = &process](net::response&& response) {
                      note_record(*to, response);
-                     report(one);
+                     report(watched);
                    });
-      ++one->awaited;
+      ++watched->awaited;
     }
   } catch (std::bad_alloc const&) {
     // Those that weren't asked for are unknown.
   }
-  report(one);
+  report(watched);
 }
 
 void deadlocks::note_record(process_info& process, net::response const& response) noexcept try {
@@ -296,18 +296,18 @@ void deadlocks::note_record(process_info& process, net::response const& response
 }
 
 /// When all records are there.
-void deadlocks::report(watch_ptr const& one) noexcept try {
-  if (--one->awaited != 0 || one->caller == nullptr) return;
-  auto const who = [&](std::string const& id) {
-    auto process = one->known[std::string{uuid_of(id)}];
+void deadlocks::report(watch_ptr const& watched) noexcept try {
+  if (--watched->awaited != 0 || watched->caller == nullptr) return;
+  auto const process_of = [&](std::string const& id) {
+    auto process = watched->known[std::string{uuid_of(id)}];
     process.owner = id;
     return process;
   };
   deadlock_info found;
-  auto const* before = &one->wait.id;
-  for (auto const& hold : one->search->circle()) {
+  auto const* before = &watched->wait.id;
+  for (auto const& hold : watched->search->circle()) {
     found.circle.push_back(
-        {.process = who(*before), .name = hold.name, .holder = who(hold.owner), .waited = {}});
+        {.process = process_of(*before), .name = hold.name, .holder = process_of(hold.owner), .waited = {}});
     before = &hold.wait.id;
   }
   auto const reason = std::make_shared<error const>(
@@ -315,16 +315,16 @@ void deadlocks::report(watch_ptr const& one) noexcept try {
       "deadlock: " + found.to_string() +
           "; the wait that began last has ended with this error. Take locks in the same order "
           "everywhere, or all of them at once (multi_mutex)");
-  fail_(*one->caller, reason, boot_clock::now());
+  fail_(*watched->caller, reason, boot_clock::now());
 } catch (std::bad_alloc const&) {
-  pause(*one);
+  pause(*watched);
 }
 
 /// Without memory it ends with its ttl.
-void deadlocks::take_back(watch const& one, std::span<std::string const> places) noexcept {
+void deadlocks::take_back(watch const& watched, std::span<std::string const> places) noexcept {
   if (places.empty()) return;
   try {
-    for (auto const* const text : {&one.text, &one.former}) {
+    for (auto const* const text : {&watched.text, &watched.former}) {
       if (text->empty()) continue;
       for_each_slot(places, [&](std::vector<key> const& together) {
         backend_.run(

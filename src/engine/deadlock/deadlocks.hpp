@@ -63,18 +63,18 @@ class deadlocks {
   using watch_ptr = std::shared_ptr<watch>;
   static constexpr std::uint32_t whole_process = 1;
 
-  void go_on(watch_ptr const& one) noexcept;
-  void pause(watch& one) noexcept;
-  void ask_for_time(watch_ptr const& one);
-  void say(watch_ptr const& one);
-  void on_said(watch_ptr const& one, bool fine) noexcept;
-  void begin_anew(watch& one);
-  void look_further(watch_ptr const& one);
-  void on_looked(watch_ptr const& one, std::string const& name, net::response const& response) noexcept;
-  void ask_for_records(watch_ptr const& one);
+  void go_on(watch_ptr const& watched) noexcept;
+  void pause(watch& watched) noexcept;
+  void ask_for_time(watch_ptr const& watched);
+  void publish(watch_ptr const& watched);
+  void on_published(watch_ptr const& watched, bool fine) noexcept;
+  void begin_anew(watch& watched);
+  void look_further(watch_ptr const& watched);
+  void on_looked(watch_ptr const& watched, std::string const& name, net::response const& response) noexcept;
+  void ask_for_records(watch_ptr const& watched);
   static void note_record(process_info& process, net::response const& response) noexcept;
-  void report(watch_ptr const& one) noexcept;
-  void take_back(watch const& one, std::span<std::string const> places) noexcept;
+  void report(watch_ptr const& watched) noexcept;
+  void take_back(watch const& watched, std::span<std::string const> places) noexcept;
   [[nodiscard]] std::vector<std::string> places_of(std::uint32_t thread) const;
   template <class F>
   void for_each_slot(std::span<std::string const> keys, F f) const;

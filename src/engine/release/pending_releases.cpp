@@ -194,7 +194,7 @@ void pending_releases::on_batch_response(batches::leases const& leases, answer<s
 void pending_releases::note_released(returned_lock const& item) noexcept {
   ++stats_.released;
   auto policy = item.policy;
-  policy.fast = false;  // whoever repeats it doesn't know who waits
+  policy.fast = false;  // a repetition doesn't know the waiters
   departed_.note_release(item.queue->lock_recipe(), item.queue->name(), item.number, policy,
                          item.lease_deadline);
 }

@@ -19,7 +19,7 @@ namespace lua = scripts::barrier;
 /// What a seat's name consists of, and the keys. `name` must outlive it.
 struct seat {
   std::string_view barrier;
-  std::string_view who;
+  std::string_view participant;
   std::string arrived;
   std::string mark;
   std::string channel;
@@ -27,7 +27,7 @@ struct seat {
   seat(std::string_view name, std::string_view owner) {
     auto const parts = split_names(name);
     barrier = parts[0];
-    who = parts[2];
+    participant = parts[2];
     arrived = names::arrived(barrier);
     mark = names::seat(barrier, owner.substr(0, owner.rfind(':')), parts[1]);
     channel = names::inbox_of_all(barrier);
@@ -40,7 +40,7 @@ call arrive(std::string_view name, acquire_request const& request) {
                      .arrived = {own.arrived},
                      .mark = {own.mark},
                      .owner = request.owner,
-                     .who = own.who,
+                     .who = own.participant,
                      .parties = request.size,
                      .ttl_ms = request.ttl.count(),
                      .mode = request.join ? "join" : "ask",
@@ -55,7 +55,7 @@ call leave(owned arrival, release_policy policy) {
                     .arrived = {own.arrived},
                     .mark = {own.mark},
                     .owner = arrival.owner,
-                    .who = own.who,
+                    .who = own.participant,
                     .why = policy.why == departure::timed_out ? "timed_out" : "left",
                     .publish = word_of(policy.publish),
                     .channel = own.channel}();
@@ -84,14 +84,15 @@ call time_up(std::string_view seat, std::string_view uuid, std::int64_t after, e
                                    .arrived = {own.arrived},
                                    .mark = {own.mark},
                                    .client = uuid,
-                                   .who = own.who,
+                                   .who = own.participant,
                                    .after = after,
                                    .publish = word_of(mode),
                                    .channel = own.channel}();
 }
 
-std::string seat_name(std::string_view name, std::uint64_t number, std::string_view who) {
-  return join_names(std::array<std::string, 3>{std::string{name}, std::to_string(number), std::string{who}});
+std::string seat_name(std::string_view name, std::uint64_t number, std::string_view participant) {
+  return join_names(
+      std::array<std::string, 3>{std::string{name}, std::to_string(number), std::string{participant}});
 }
 
 }  // namespace holdfast::recipes::plain

@@ -17,7 +17,9 @@ extern engine::recipe const barrier;
 [[nodiscard]] call time_up(std::string_view seat, std::string_view uuid, std::int64_t after,
                            engine::publishing mode);
 
-/// The name of a seat's lock queue. `number` is unique in the client; `who` says in one line whose it is.
-[[nodiscard]] std::string seat_name(std::string_view name, std::uint64_t number, std::string_view who);
+/// The name of a seat's lock queue. `number` is unique in the client; `participant` says in one line whose it
+/// is.
+[[nodiscard]] std::string seat_name(std::string_view name, std::uint64_t number,
+                                    std::string_view participant);
 
 }  // namespace holdfast::recipes::plain

@@ -29,8 +29,8 @@ call acquire(std::string_view name, acquire_request const& request) {
                       .publish = word_of(request.policy.publish)}();
 }
 
-/// Who comes when nobody has any, for a number of permits that nobody has said on purpose, is the text of the
-/// key until others come.
+/// A caller that comes when all permits are free, and whose number of permits nobody has set, is the text of
+/// the key until others come.
 transaction fast_acquire(std::string_view name, acquire_request const& request) {
   permit_keys const k{name};
   auto const text = std::string{names::held_by_one_permit}

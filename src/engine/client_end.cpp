@@ -163,7 +163,7 @@ void core::close() noexcept {
 
 bool core::shut_down_within(std::chrono::nanoseconds drain) {
   gate_.check_process();
-  if (!reactor::loop::may_wait()) {
+  if (!reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 client_.url +
                     ": a callback can't wait for holders to give their locks back: too many wait "

@@ -55,7 +55,7 @@ bool passes(answer<ownership> const& result) noexcept {
 
 void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) {
   gate_.check_process();
-  if (!reactor::loop::may_wait()) {
+  if (!reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 can_t_wait(*lease) + "too many callbacks wait already"};
   }

@@ -75,9 +75,9 @@ std::chrono::nanoseconds lease::remaining() const noexcept {
 
 std::int64_t lease::token() const noexcept { return held_ != nullptr ? held_->token() : 0; }
 
-std::string lease::name() const { return held_ != nullptr ? held_->shown_name() : std::string{}; }
+std::string lease::name() const { return held_ != nullptr ? engine::shown_name(*held_) : std::string{}; }
 
-std::string lease::owner() const { return held_ != nullptr ? held_->shown_owner() : std::string{}; }
+std::string lease::owner() const { return held_ != nullptr ? engine::shown_owner(*held_) : std::string{}; }
 
 std::stop_token lease::lost() const {
   return held_ != nullptr ? home()->leases().stop_token(*held_) : std::stop_token{};

@@ -12,15 +12,6 @@ std::chrono::nanoseconds lease_state::remaining() const noexcept {
   return std::max(end - boot_clock::now(), std::chrono::nanoseconds{0});
 }
 
-std::string lease_state::shown_name() const {
-  return queue_->lock_recipe().several == nullptr ? queue_->name() : queue_->title();
-}
-
-std::string lease_state::shown_owner() const {
-  auto owner = queue_->client().owner_id(number_);
-  return queue_->lock_recipe().id_of == nullptr ? owner : queue_->lock_recipe().id_of(owner);
-}
-
 lease_state::loss_notice& lease_state::notice() {
   auto& own_extras = more();
   if (!own_extras.notice) {
@@ -101,6 +92,18 @@ lease_state_ptr lease_state::latest() {
   lease_state_ptr result{this};
   while (result->extras_ && result->extras_->heir) result = result->extras_->heir;
   return result;
+}
+
+std::string shown_name(lease_state const& lease) {
+  auto const& queue = lease.queue();
+  return queue.lock_recipe().several == nullptr ? queue.name() : queue.title();
+}
+
+std::string shown_owner(lease_state const& lease) {
+  auto const& queue = lease.queue();
+  auto owner = queue.client().owner_id(lease.number());
+  auto const id_of = queue.lock_recipe().id_of;
+  return id_of == nullptr ? owner : id_of(owner);
 }
 
 }  // namespace holdfast::engine

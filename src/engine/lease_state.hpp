@@ -57,9 +57,6 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   [[nodiscard]] effective_options const& effective() const noexcept { return *effective_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] std::int64_t token() const noexcept { return token_; }
-  /// The name of the lock, and the owner id, as the user sees them.
-  [[nodiscard]] std::string shown_name() const;
-  [[nodiscard]] std::string shown_owner() const;
 
   // From any thread.
   [[nodiscard]] bool valid() const noexcept;
@@ -83,7 +80,6 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   }
   void set_options(effective_options_ptr options) noexcept { effective_ = std::move(options); }
   void set_limit(time_point when) { more().limit = when; }
-  [[nodiscard]] time_point limit() const noexcept { return extras_ ? extras_->limit : time_point::max(); }
   /// Calls `f` once, at `when`: the limit is near. The result destroys an earlier warning, like
   /// drop_listeners().
   [[nodiscard]] reactor::loop::calls set_warning(time_point when, move_only_function<void()> f);
@@ -215,5 +211,9 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   std::atomic<boot_clock::rep> deadline_{0};
   std::unique_ptr<extras> extras_;
 };
+
+/// The name of the lock, and the owner id, as the user sees them.
+[[nodiscard]] std::string shown_name(lease_state const& lease);
+[[nodiscard]] std::string shown_owner(lease_state const& lease);
 
 }  // namespace holdfast::engine

@@ -43,9 +43,11 @@ loss_cause lease_view::lost_because() const noexcept {
   return seen_ != nullptr ? seen_->cause() : loss_cause::none;
 }
 
-std::string lease_view::name() const { return seen_ != nullptr ? seen_->shown_name() : std::string{}; }
+std::string lease_view::name() const { return seen_ != nullptr ? engine::shown_name(*seen_) : std::string{}; }
 
-std::string lease_view::owner() const { return seen_ != nullptr ? seen_->shown_owner() : std::string{}; }
+std::string lease_view::owner() const {
+  return seen_ != nullptr ? engine::shown_owner(*seen_) : std::string{};
+}
 
 lease_view engine::lease_state::view(lease const& handle) noexcept {
   return lease_view{lease_state_ptr{behind(handle)}.detach()};

@@ -95,7 +95,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   auto const begun = boot_clock::now();
   auto const end = wait ? begun + *wait : time_point::max();
   auto const once = wait && wait->count() <= 0;
-  if (!once && !reactor::loop::may_wait()) {
+  if (!once && !reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 "a callback can't wait for " + queue->title() +
                     ": too many wait already, and those behind it may be what it would wait for; use "

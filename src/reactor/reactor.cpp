@@ -216,10 +216,10 @@ bool loop::in_callbacks() const noexcept {
   return false;
 }
 
-bool loop::inside_callback() noexcept { return callbacks::innermost != nullptr; }
+bool inside_callback() noexcept { return loop::callbacks::innermost != nullptr; }
 
-bool loop::may_wait() noexcept {
-  for (auto* level = callbacks::innermost; level != nullptr; level = level->outer) {
+bool may_wait() noexcept {
+  for (auto* level = loop::callbacks::innermost; level != nullptr; level = level->outer) {
     if (!level->of_parent() && !level->owner.pass_on(*level)) return false;
   }
   return true;

@@ -69,6 +69,9 @@ class flushable
 /// (note_out_of_memory), and before the lock is free again the owner of the client's state is called
 /// (on_out_of_memory), to complete what was left undone.
 class loop {
+  friend bool may_wait() noexcept;
+  friend bool inside_callback() noexcept;
+
  public:
   loop();
   ~loop();
@@ -145,14 +148,6 @@ class loop {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
   void fire_timers() { timers_.fire_due(); }
 
-  /// Called without any lock by a thread that is about to wait for an event that a callback may have to
-  /// bring, such as a lease that another thread has obtained. If this thread is inside callbacks, the
-  /// callbacks behind them are handed to another thread. False: there is no thread for them, so the wait
-  /// might never end.
-  [[nodiscard]] static bool may_wait() noexcept;
-  /// Whether the calling thread is inside a callback of any client.
-  [[nodiscard]] static bool inside_callback() noexcept;
-
  private:
   struct callbacks;  ///< the callbacks of one client that a thread runs at the moment
   using flushables = boost::intrusive::list<flushable, boost::intrusive::constant_time_size<false>>;
@@ -209,6 +204,13 @@ class loop {
   bool stopping_ = false;
   time_point keeper_back_ = time_point::max();  ///< when a sleeping keeper checks again
 };
+
+/// Called without any lock by a thread that is about to wait for an event that a callback may have to bring,
+/// such as a lease that another thread has obtained. If this thread is inside callbacks, the callbacks behind
+/// them are handed to another thread. False: there is no thread for them, so the wait might never end.
+[[nodiscard]] bool may_wait() noexcept;
+/// Whether the calling thread is inside a callback of any client.
+[[nodiscard]] bool inside_callback() noexcept;
 
 /// Holds the lock for a handler of Asio's. Calls mend() before the lock is released.
 class handling {

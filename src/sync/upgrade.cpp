@@ -39,7 +39,7 @@ error meant_by(error const& failure, engine::core& core, lease const& held) {
   if (failure.code() == errc::lost) core.leases().note_lost(state);
   if (failure.code() != errc::cancelled || state.status() == engine::lease_state::state::held) return failure;
   return {errc::lost,
-          "the upgrade lease of \"" + state.shown_name() +
+          "the upgrade lease of \"" + engine::shown_name(state) +
               "\" was lost while it waited for readers: " + std::string{to_string(state.cause())}};
 }
 

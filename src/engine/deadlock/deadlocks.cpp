@@ -62,7 +62,7 @@ deadlocks::~deadlocks() = default;
 std::uint32_t deadlocks::this_thread() noexcept {
   static constinit std::atomic<std::uint32_t> last{whole_process};
   static constinit thread_local std::uint32_t own = 0;
-  if (reactor::loop::inside_callback()) return 0;
+  if (reactor::inside_callback()) return 0;
   if (own == 0) own = ++last;
   return own;
 }

@@ -1,6 +1,6 @@
 /// The requests of a read-write lock on Redisson's wire, each disturbed in every way: readers count once, and
 /// a writer that becomes a reader is at each moment either writer or reader.
-#include "fault.hpp"
+#include "harmed.hpp"
 
 #include <holdfast/shared_mutex.hpp>
 
@@ -11,39 +11,19 @@ namespace {
 
 namespace rw_scripts = scripts::redisson_rw;
 
-class redisson_shared_fault : public fault {
+class redisson_shared_fault : public harmed {
  protected:
-  redisson_shared_fault() {  // loads the scripts into the server
+  redisson_shared_fault()
+      : harmed{{.reply_timeout = 500ms, .wire = wire::redisson}} {  // loads the scripts into the server
     mutex_.downgrade(mutex_.acquire()).release();
     mutex_.acquire().release();
   }
 
-  /// Runs `f` once for each disturbance of the next run of that script.
-  template <class F>
-  void at_every_harm(script const& disturbed, F f) {
-    auto const resent = redis_.stats().resent;
-    for (auto const& h : harms) {
-      SCOPED_TRACE(h.title);
-      proxy_.once([sha = disturbed.sha1](request const& r) { return kind_of(r) == sha; }, h.effect);
-      f();
-      EXPECT_TRUE(nothing_left_behind());
-    }
-    EXPECT_GE(redis_.stats().resent, resent + 4);
-  }
-  /// Asynchronously, since release() gives up waiting at about the reply time-out.
-  void release(lease& released) {
-    std::atomic<int> outcome = -1;
-    released.async_release([&](release_result r) { outcome = static_cast<int>(r); });
-    ASSERT_TRUE(eventually([&] { return outcome >= 0; }));
-    EXPECT_EQ(release_result{outcome.load()}, release_result::released);
-  }
   [[nodiscard]] std::string count_of(lease const& counted) {
     return raw_.command({"HGET", "m", counted.owner()}).text;
   }
   [[nodiscard]] std::int64_t fields() { return raw_.command({"HLEN", "m"}).integer; }
 
-  flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms, .wire = wire::redisson})};
   shared_mutex mutex_{redis_, "m"};
 };
 

@@ -1,6 +1,6 @@
 /// The requests of a read-write lock on the plain wire, each disturbed in every way: readers count once, and
 /// a writer that becomes a reader is at each moment either writer or reader.
-#include "fault.hpp"
+#include "harmed.hpp"
 
 #include <holdfast/shared_mutex.hpp>
 
@@ -12,41 +12,20 @@ namespace {
 
 namespace lua = scripts::shared;
 
-class shared_fault : public fault {
+class shared_fault : public harmed {
  protected:
-  shared_fault() {  // loads the scripts into the server
+  /// By scripts alone: alone_fault has the short requests.
+  shared_fault() : harmed{{.reply_timeout = 500ms, .cas = cas::lua}} {  // loads the scripts into the server
     mutex_.downgrade(mutex_.acquire()).release();
     auto const lease = mutex_.acquire_shared();
   }
 
-  /// Runs `f` once for each disturbance of the next run of that script.
-  template <class F>
-  void at_every_harm(script const& disturbed, F f) {
-    auto const resent = redis_.stats().resent;
-    for (auto const& h : harms) {
-      SCOPED_TRACE(h.title);
-      proxy_.once([sha = disturbed.sha1](request const& r) { return kind_of(r) == sha; }, h.effect);
-      f();
-      EXPECT_TRUE(nothing_left_behind());
-    }
-    EXPECT_GE(redis_.stats().resent, resent + 4);
-  }
-  /// Asynchronously, since release() gives up waiting at about the reply time-out.
-  void release(lease& released) {
-    std::atomic<int> outcome = -1;
-    released.async_release([&](release_result r) { outcome = static_cast<int>(r); });
-    ASSERT_TRUE(eventually([&] { return outcome >= 0; }));
-    EXPECT_EQ(release_result{outcome.load()}, release_result::released);
-  }
   [[nodiscard]] std::int64_t readers() { return raw_.command({"ZCARD", "{m}:holdfast_readers"}).integer; }
   [[nodiscard]] bool reads(lease const& reader) {
     return raw_.get("m") == names::held_by_readers &&
            !raw_.command({"ZSCORE", "{m}:holdfast_readers", reader.owner()}).text.empty();
   }
 
-  flaky_proxy proxy_{server_.socket_path()};
-  /// By scripts alone: alone_fault has the short requests.
-  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms, .cas = cas::lua})};
   shared_mutex mutex_{redis_, "m"};
 };
 

@@ -1,6 +1,6 @@
 /// The requests by which an upgrade lease becomes a writer, or stays what it is, each disturbed in every way;
 /// and the death of those who take part.
-#include "fault.hpp"
+#include "harmed.hpp"
 
 #include <holdfast/shared_mutex.hpp>
 
@@ -14,7 +14,7 @@ namespace {
 
 namespace lua = scripts::shared;
 
-class upgrade_fault : public fault {
+class upgrade_fault : public harmed {
  protected:
   upgrade_fault() {  // loads the scripts into the server
     auto held = mutex_.acquire_upgrade();
@@ -45,31 +45,12 @@ class upgrade_fault : public fault {
     waiting.join();
     return upgraded;
   }
-  void release(lease& released) {
-    std::atomic<int> outcome = -1;
-    released.async_release([&](release_result r) { outcome = static_cast<int>(r); });
-    ASSERT_TRUE(eventually([&] { return outcome >= 0; }));
-    EXPECT_EQ(release_result{outcome.load()}, release_result::released);
-  }
-  template <class F>
-  void at_every_harm(script const& disturbed, F f) {
-    auto const resent = redis_.stats().resent;
-    for (auto const& h : harms) {
-      SCOPED_TRACE(h.title);
-      proxy_.once([sha = disturbed.sha1](request const& r) { return kind_of(r) == sha; }, h.effect);
-      f();
-      EXPECT_TRUE(nothing_left_behind());
-    }
-    EXPECT_GE(redis_.stats().resent, resent + 4);
-  }
   /// As a process that is killed: the server sees its connections end, and nothing comes any more.
   void kill() {
     proxy_.refuse_connections(true);
     proxy_.cut_all();
   }
 
-  flaky_proxy proxy_{server_.socket_path()};
-  client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
   client remote_client_{server_.url(), with_long_timeouts()};
   shared_mutex mutex_{redis_, "m", {.ttl = 10s}};
   shared_mutex remote_{remote_client_, "m", {.ttl = 10s}};

@@ -1,63 +1,8 @@
-/// holdfast::shared_mutex as leases, on either wire: readers together, a writer alone, and a writer that
-/// becomes a reader.
-#include "law.hpp"
-
-#include "script/names.hpp"
+/// holdfast::shared_mutex as leases, on either wire: readers together, a writer alone.
+#include "sharing.hpp"
 
 namespace holdfast::test {
 namespace {
-
-class shared_on_either_wire : public testing::TestWithParam<wire> {
- protected:
-  [[nodiscard]] bool on_redisson() const { return GetParam() == wire::redisson; }
-  [[nodiscard]] client connect() const {
-    // The recheck is so long that only a message wakes a waiter in time.
-    return client{server_.url(), with_long_timeouts({.recheck = 30s, .wire = GetParam()})};
-  }
-  [[nodiscard]] bool is_in(lease const& holder) {
-    if (on_redisson()) return raw_.command({"HEXISTS", "m", holder.owner()}).integer == 1;
-    if (raw_.get("m") == holder.owner()) return true;
-    return raw_.get("m") == names::held_by_readers &&
-           !raw_.command({"ZSCORE", readers, holder.owner()}).text.empty();
-  }
-  /// Takes a reader's hold away.
-  void delete_hold(lease const& reader) {
-    if (on_redisson()) {
-      raw_.del("{m}:" + reader.owner() + ":rwlock_timeout:1");
-    } else {
-      raw_.command({"ZREM", readers, reader.owner()});
-    }
-  }
-  /// Of several readers the others' time is over, or they have gone.
-  [[nodiscard]] bool only_one_hold_lasts() {
-    if (on_redisson()) return raw_.keys("*:rwlock_timeout:1").size() == 1;
-    auto const time = raw_.command({"TIME"}).elements;
-    auto const now_ms = time.at(0).text + time.at(1).text.substr(0, time.at(1).text.size() < 6 ? 0 : 3);
-    return raw_.command({"ZCOUNT", readers, now_ms, "+inf"}).integer == 1;
-  }
-  /// Whoever isn't in the queue yet is overtaken; whoever has no open inbox yet is passed over by a release.
-  [[nodiscard]] bool waits(client& redis) {
-    auto const inbox = names::inbox(redis.uuid(), "m");
-    return eventually([&] {
-      if (redis.stats().waits != 1) return false;
-      return on_redisson() || (raw_.listeners(inbox) >= 1 && raw_.command({"ZCARD", queue}).integer >= 1);
-    });
-  }
-  [[nodiscard]] subject const& reader() const { return on_redisson() ? redisson_reader : shared_reader; }
-
-  static constexpr char readers[] = "{m}:holdfast_readers";
-  static constexpr char queue[] = "{m}:holdfast_queue";
-  deployment_under_test server_{};
-  raw_servers raw_ = server_.raw();
-  client first_client_ = connect();
-  client second_client_ = connect();
-  shared_mutex m_{first_client_, "m"};
-  /// In the first millisecond of a hold on the plain wire others of its client share it, whoever waits: not
-  /// here.
-  shared_mutex unshared_{
-      first_client_, "m", {.handoff_limit = on_redisson() ? lock_options{}.handoff_limit : 0}};
-  shared_mutex remote_{second_client_, "m"};
-};
 
 INSTANTIATE_TEST_SUITE_P(every, shared_on_either_wire, testing::Values(wire::plain, wire::redisson),
                          [](testing::TestParamInfo<wire> const& info) {
@@ -311,63 +256,6 @@ TEST_P(shared_on_either_wire, renews_beside_a_reader_of_a_longer_lease_without_c
   }));
   EXPECT_GT(raw_.pttl("m"), 10'000);
   EXPECT_TRUE(reading.valid());
-}
-
-TEST_P(shared_on_either_wire, becomes_a_reader_without_letting_a_writer_in_and_lets_readers_in_at_once) {
-  auto writing = m_.acquire();
-  pending reading;
-  remote_.async_acquire_shared(reading.handler());
-  ASSERT_TRUE(waits(second_client_));
-  pending other_writer;
-  remote_.async_acquire(other_writer.handler());
-  auto downgraded = m_.downgrade(std::move(writing));
-  EXPECT_TRUE(downgraded.valid());
-  EXPECT_GT(downgraded.remaining(), 20s);
-  EXPECT_TRUE(is_in(downgraded));
-  EXPECT_TRUE(eventually([&] { return reading.done(); }));
-  EXPECT_FALSE(other_writer.done());
-  auto const neighbour = m_.try_acquire_shared();
-  EXPECT_EQ(neighbour.has_value(), on_redisson()) << "on the plain wire the writer is before it";
-  EXPECT_EQ(downgraded.release(), release_result::released);
-}
-
-TEST_P(shared_on_either_wire, goes_on_renewing_what_it_has_become) {
-  shared_mutex brief{first_client_, "m", {.ttl = 3s, .renew_every = 100ms}};
-  auto const reading = brief.downgrade(brief.acquire());
-  EXPECT_TRUE(always(3500ms, [&] { return reading.valid() && is_in(reading); }));
-}
-
-TEST_P(shared_on_either_wire, tells_of_the_loss_of_what_it_has_become_those_who_watched_the_writer) {
-  auto writing = m_.acquire();
-  std::atomic<bool> notified = false;
-  writing.on_lost([&](loss_cause cause) { notified = cause == loss_cause::key_gone; });
-  auto const stop = writing.lost();
-  auto reading = m_.downgrade(std::move(writing));
-  EXPECT_FALSE(stop.stop_requested());
-  raw_.del("m");
-  EXPECT_EQ(code_of([&] { reading.renew(); }), errc::lost);
-  EXPECT_TRUE(eventually([&] { return stop.stop_requested(); }));
-  EXPECT_TRUE(eventually([&] { return notified.load(); }));
-}
-
-TEST_P(shared_on_either_wire, makes_a_reader_only_of_one_that_writes_this_lock) {
-  shared_mutex other{first_client_, "other"};
-  EXPECT_EQ(code_of([&] { (void)m_.downgrade(lease{}); }), std::errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)m_.downgrade(other.acquire()); }), std::errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)m_.downgrade(remote_.acquire()); }), std::errc::invalid_argument);
-  EXPECT_EQ(code_of([&] { (void)m_.downgrade(m_.acquire_shared()); }), std::errc::invalid_argument);
-  EXPECT_TRUE(leftover_keys(raw_).empty()) << "they were given back";
-}
-
-TEST_P(shared_on_either_wire, does_not_make_a_reader_of_a_writer_that_has_lost_the_lock) {
-  auto writing = m_.acquire();
-  raw_.del("m");
-  std::atomic<bool> notified = false;
-  writing.on_lost([&](loss_cause cause) { notified = cause == loss_cause::key_gone; });
-  EXPECT_EQ(code_of([&] { (void)m_.downgrade(std::move(writing)); }), errc::lost);
-  EXPECT_TRUE(eventually([&] { return notified.load(); }));
-  EXPECT_TRUE(leftover_keys(raw_).empty());
-  EXPECT_EQ(first_client_.stats().held_now, 0u);
 }
 
 TEST_P(shared_on_either_wire, has_nobody_wait_for_a_killed_reader_when_those_who_came_later_have_gone) {

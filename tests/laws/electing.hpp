@@ -1,14 +1,11 @@
 /// An election among three clients.
 #pragma once
 
-#include "law.hpp"
+#include "waiters.hpp"
 
 #include <holdfast/election.hpp>
 
-#include <algorithm>
 #include <string>
-
-#include "script/names.hpp"
 
 namespace holdfast::test {
 
@@ -17,14 +14,8 @@ class electing : public testing::Test {
   [[nodiscard]] client connect(client_options options = {.recheck = 30s}) const {
     return client{server_.url(), with_long_timeouts(std::move(options))};
   }
-  /// So many candidates wait, and each has its inbox open: a release passes over who hasn't.
   [[nodiscard]] bool has_candidates(std::size_t count) {
-    return eventually([&] {
-      auto const queue = raw_.command({"ZRANGE", "{e}:holdfast_queue", "0", "-1"}).elements;
-      return queue.size() == count && std::ranges::all_of(queue, [this](auto const& waiter) {
-               return raw_.listeners(names::inbox(waiter.text.substr(0, 36), "e")) >= 1;
-             });
-    });
+    return test::has_waiters(raw_, "e", names::queue("e"), count);
   }
   /// The second waits to lead with the value "b", and behind it the third with "c".
   [[nodiscard]] bool both_campaign(pending& second, pending& third) {

@@ -1,6 +1,6 @@
 /// L3: where the server keeps the order, callers of all clients and processes get the lock in the order of
 /// their requests, even when others leave in between.
-#include "law.hpp"
+#include "waiters.hpp"
 
 #include <array>
 #include <deque>
@@ -18,12 +18,7 @@ class fifo : public law {
     std::stop_source stop{};
   };
 
-  [[nodiscard]] std::vector<std::string> queue() {
-    std::vector<std::string> owners;
-    for (auto const& element : raw_.command({"ZRANGE", "{orders}:holdfast_queue", "0", "-1"}).elements)
-      owners.push_back(element.text);
-    return owners;
-  }
+  [[nodiscard]] std::vector<std::string> queue() { return waiters_in(raw_, names::queue("orders")); }
 
   [[nodiscard]] bool is_subscribed(std::string const& uuid) {
     return raw_.listeners("{orders}:holdfast_inbox:" + uuid) == 1;

@@ -1,6 +1,7 @@
 /// holdfast::multi_mutex with names to write, to read, and for permits: all or none, and each as its own
 /// kind.
 #include "multi.hpp"
+#include "waiters.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/inspect.hpp>
@@ -25,10 +26,8 @@ class multi_of_kinds : public multi {
   [[nodiscard]] client connect() const { return client{server_.url(), with_long_timeouts({.recheck = 30s})}; }
   [[nodiscard]] bool waits_in(std::string const& queue) {
     return eventually([&] {
-      auto const waiting = raw_.command({"ZRANGE", queue, "0", "0"}).elements;
-      if (waiting.empty()) return false;
-      auto const name = queue.substr(1, 1);
-      return raw_.listeners(names::inbox(waiting.front().text.substr(0, 36), name)) >= 1;
+      auto const waiters = waiters_in(raw_, queue);
+      return !waiters.empty() && hears_of(raw_, queue.substr(1, 1), waiters.front());
     });
   }
   [[nodiscard]] bool leaves_nothing() {

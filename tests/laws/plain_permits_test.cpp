@@ -1,6 +1,6 @@
 /// holdfast::expiring_semaphore on the plain wire: many permits to a lease, an order over all processes,
 /// tokens, and names for who has permits and who waits.
-#include "law.hpp"
+#include "waiters.hpp"
 
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/inspect.hpp>
@@ -20,14 +20,8 @@ class plain_permits : public testing::Test {
   [[nodiscard]] client connect(std::string const& label = {}) const {
     return client{server_.url(), with_long_timeouts({.label = label, .recheck = 30s})};
   }
-  /// So many wait, and each has its inbox open: a release passes over who hasn't.
   [[nodiscard]] bool has_waiters(std::size_t count) {
-    return eventually([&] {
-      auto const state = inspect(first_client_, "p");
-      return state.queue.size() == count && std::ranges::all_of(state.queue, [this](auto const& waiter) {
-               return raw_.listeners(names::inbox(waiter.process.owner.substr(0, 36), "p")) >= 1;
-             });
-    });
+    return test::has_waiters(raw_, "p", names::permit_queue("p"), count);
   }
   [[nodiscard]] static bool is_granted(pending& caller) {
     return eventually([&] { return caller.done(); });

@@ -1,5 +1,5 @@
 /// holdfast::shared_mutex on the plain wire: the lock of a mutex of its name, with tokens and an order.
-#include "law.hpp"
+#include "waiters.hpp"
 
 #include <holdfast/inspect.hpp>
 
@@ -11,14 +11,8 @@ namespace {
 class plain_shared : public testing::Test {
  protected:
   [[nodiscard]] client connect() const { return client{server_.url(), with_long_timeouts({.recheck = 30s})}; }
-  /// So many wait, and each has its inbox open: a release passes over who hasn't.
   [[nodiscard]] bool has_waiters(std::size_t count) {
-    return eventually([&] {
-      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "-1"}).elements;
-      return queue.size() == count && std::ranges::all_of(queue, [this](auto const& waiter) {
-               return raw_.listeners(names::inbox(waiter.text.substr(0, 36), "m")) >= 1;
-             });
-    });
+    return test::has_waiters(raw_, "m", names::queue("m"), count);
   }
 
   deployment_under_test server_{};
@@ -120,8 +114,8 @@ TEST_F(plain_shared, gives_the_place_of_a_reader_that_has_left_to_nobody) {
   ASSERT_TRUE(eventually([&] { return second_client_.stats().waiting_now == 2; }));
   stop.request_stop();
   EXPECT_TRUE(eventually([&] {
-    auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "-1"}).elements;
-    return queue.size() == 2 && queue[0].text.substr(0, 36) == first_client_.uuid();
+    auto const waiters = waiters_in(raw_, names::queue("m"));
+    return waiters.size() == 2 && waiters.front().starts_with(first_client_.uuid());
   })) << "the one that is left came after the writer";
   writing.release();
   ASSERT_TRUE(eventually([&] { return next_writer.done(); }));

@@ -1,5 +1,5 @@
 /// holdfast::shared_mutex on the plain wire: the upgrade lease.
-#include "law.hpp"
+#include "waiters.hpp"
 
 #include <holdfast/inspect.hpp>
 #include <holdfast/shared_mutex.hpp>
@@ -19,20 +19,14 @@ using testing::HasSubstr;
 class upgrading_shared : public testing::Test {
  protected:
   [[nodiscard]] client connect() const { return client{server_.url(), with_long_timeouts({.recheck = 30s})}; }
-  /// So many wait, and each has its inbox open.
   [[nodiscard]] bool has_waiters(std::size_t count) {
-    return eventually([&] {
-      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "-1"}).elements;
-      return queue.size() == count && std::ranges::all_of(queue, [this](auto const& waiter) {
-               return raw_.listeners(names::inbox(waiter.text.substr(0, 36), "m")) >= 1;
-             });
-    });
+    return test::has_waiters(raw_, "m", names::queue("m"), count);
   }
   [[nodiscard]] bool waits_to_upgrade() {
     return eventually([&] {
-      auto const queue = raw_.command({"ZRANGE", "{m}:holdfast_queue", "0", "0"}).elements;
-      return queue.size() == 1 && queue[0].text.ends_with(names::upgrading_suffix) &&
-             raw_.listeners(names::inbox(queue[0].text.substr(0, 36), "m")) >= 1;
+      auto const waiters = waiters_in(raw_, names::queue("m"));
+      return !waiters.empty() && waiters.front().ends_with(names::upgrading_suffix) &&
+             hears_of(raw_, "m", waiters.front());
     });
   }
   /// An upgrade that a thread waits for. It is cancelled at the end.

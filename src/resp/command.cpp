@@ -2,55 +2,73 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
+#include <cstdint>
 #include <limits>
 
 namespace holdfast::resp {
 namespace {
 
-/// The decimal digits of a number, without an allocation.
-class decimal {
+/// A number, or a line that begins with a type and ends a line of RESP, written from its end: without an
+/// allocation, and so cheap because a request has twenty of them.
+class digits {
  public:
-  template <class Integer>
-  explicit decimal(Integer value) {
-    auto const end = std::to_chars(text_.data(), text_.data() + text_.size(), value).ptr;
-    size_ = static_cast<std::size_t>(end - text_.data());
+  explicit digits(std::int64_t value) noexcept {
+    auto const unsigned_value = static_cast<std::uint64_t>(value);
+    put(value < 0 ? 0 - unsigned_value : unsigned_value);
+    if (value < 0) *--begin_ = '-';
+  }
+  digits(char type, std::size_t n) noexcept {
+    *--begin_ = '\n';
+    *--begin_ = '\r';
+    put(n);
+    *--begin_ = type;
+  }
+  digits(digits const&) = delete;
+  digits& operator=(digits const&) = delete;
+  ~digits() = default;
+
+  [[nodiscard]] std::string_view view() const noexcept {
+    return {begin_, static_cast<std::size_t>(text_.data() + text_.size() - begin_)};
   }
 
-  [[nodiscard]] std::string_view view() const { return {text_.data(), size_}; }
-
  private:
-  std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 2> text_;  // all digits and a sign
-  std::size_t size_ = 0;
+  void put(std::uint64_t value) noexcept {
+    do {
+      *--begin_ = static_cast<char>('0' + value % 10);
+      value /= 10;
+    } while (value != 0);
+  }
+
+  std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 4> text_;  // all digits, a type, CR LF
+  char* begin_ = text_.data() + text_.size();
 };
 
-void append_line(std::string& out, char type, std::size_t n) {
-  out += type;
-  out += decimal{n}.view();
-  out += "\r\n";
-}
+constexpr std::string_view line_end{"\r\n"};
 
 /// Takes a line off the front; 0: it isn't of that type.
 std::size_t take_number(char type, std::string_view& commands) {
   std::size_t number = 0;
-  auto const line_end = commands.find('\r');
-  if (commands.empty() || commands.front() != type || line_end == std::string_view::npos) return number;
-  std::from_chars(commands.data() + 1, commands.data() + line_end, number);
-  commands.remove_prefix(line_end + 2);
+  if (commands.empty() || commands.front() != type) return number;
+  std::size_t end = 1;
+  while (end != commands.size() && commands[end] >= '0' && commands[end] <= '9')
+    number = 10 * number + static_cast<std::size_t>(commands[end++] - '0');
+  end = commands.find('\r', end);
+  if (end == std::string_view::npos) return 0;
+  commands.remove_prefix(std::min(end + line_end.size(), commands.size()));
   return number;
 }
 
 }  // namespace
 
-void append_array_header(std::string& out, std::size_t n) { append_line(out, '*', n); }
+void append_array_header(std::string& out, std::size_t n) { out += digits{'*', n}.view(); }
 
 void append_bulk(std::string& out, std::string_view value) {
-  append_line(out, '$', value.size());
+  out += digits{'$', value.size()}.view();
   out += value;
-  out += "\r\n";
+  out += line_end;
 }
 
-void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, decimal{value}.view()); }
+void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, digits{value}.view()); }
 
 void append_command(std::string& out, std::span<std::string_view const> arguments) {
   append_array_header(out, arguments.size());

@@ -62,11 +62,12 @@ std::string as_command(std::string_view request, module_command const& command) 
   resp::take_bulk(rest);  // EVALSHA
   resp::take_bulk(rest);  // the script
   std::string bytes;
-  bytes.reserve(request.size());
+  bytes.reserve(request.size() + command.command.size());
   if (command.words == full) {
     resp::append_array_header(bytes, words - 1);
     resp::append_bulk(bytes, command.command);
-    return bytes += rest;
+    bytes += rest;
+    return bytes;
   }
   auto const keys = whole_number<std::size_t>(resp::take_bulk(rest)).value_or(1);
   auto const all_keys = rest;
@@ -86,7 +87,8 @@ std::string as_command(std::string_view request, module_command const& command) 
   resp::append_array_header(bytes, kept + 2);
   resp::append_bulk(bytes, command.command);
   bytes += first_key;
-  return bytes += without_end(all_arguments, left_out);
+  bytes += without_end(all_arguments, left_out);
+  return bytes;
 }
 
 }  // namespace holdfast::scripting

@@ -67,7 +67,7 @@ bool contended_locks::take(std::string_view lock) noexcept {
 class command_translator::server_translation final : public net::translation {
  public:
   server_translation(command_translator& client, capabilities server)
-      : client_{client}, server_{std::move(server)} {}
+      : client_{client}, server_{std::move(server)}, has_module_{server_.has_module()} {}
 
   net::exchange begin(net::request const& request, bool resent) override {
     auto const& name = script_of(request).name;
@@ -81,7 +81,9 @@ class command_translator::server_translation final : public net::translation {
               .way = by_module,
               .step = static_cast<std::uint8_t>(index)};
     }
-    if (auto reason = why_not(name); index == none && !reason.empty()) return refusal(std::move(reason));
+    if (index == none) {
+      if (auto reason = why_not(name); !reason.empty()) return refusal(std::move(reason));
+    }
     if (!server_.scripts) return begin_without_scripts(request, name);
     if (auto now = begin_natively(request, name); !now.bytes.empty()) {
       ++client_.counts_.by_native_command;
@@ -141,7 +143,7 @@ class command_translator::server_translation final : public net::translation {
   }
 
   [[nodiscard]] std::size_t module_index(std::string_view name) const noexcept {
-    if (!may(cas::module) || !server_.has_module()) return none;
+    if (!has_module_ || !may(cas::module)) return none;
     auto const all = module_commands();
     for (std::size_t i = 0; i != all.size(); ++i) {
       if (all[i].script == name && server_.module[i] && (server_.scripts || !all[i].partial)) return i;
@@ -239,6 +241,7 @@ class command_translator::server_translation final : public net::translation {
 
   command_translator& client_;
   capabilities server_;
+  bool const has_module_;  ///< when the connection was made
   contended_locks contended_;
 };
 

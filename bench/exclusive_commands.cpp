@@ -1,6 +1,5 @@
 #include "exclusive_commands.hpp"
 
-#include <fmt/format.h>
 #include <hiredis/hiredis.h>
 
 #include <memory>
@@ -22,10 +21,8 @@ struct free_reply {
 
 /// The words of a call: a request has the form of a reply, so hiredis can read it.
 std::vector<std::string> words_of(call const& request) {
-  auto const bytes = fmt::format("*{}\r\n$7\r\nEVALSHA\r\n${}\r\n{}\r\n{}", request.parts,
-                                 request.source->sha1.size(), request.source->sha1, request.tail);
   std::unique_ptr<redisReader, free_reader> const reader{redisReaderCreate()};
-  redisReaderFeed(reader.get(), bytes.data(), bytes.size());
+  redisReaderFeed(reader.get(), request.bytes.data(), request.bytes.size());
   void* read = nullptr;
   if (redisReaderGetReply(reader.get(), &read) != REDIS_OK || read == nullptr) {
     throw std::logic_error{"a call isn't a list of words"};

@@ -37,7 +37,11 @@ struct client_constants {
   [[nodiscard]] bool forked() const noexcept { return generation != fork_generation(); }
   /// What stands in Redis for an acquisition: `number` is never used twice by this client.
   [[nodiscard]] std::string owner_id(std::uint64_t number) const {
-    return uuid + ':' + std::to_string(number);
+    auto const digits = std::to_string(number);
+    std::string id;
+    id.reserve(uuid.size() + 1 + digits.size());
+    id.append(uuid).append(1, ':').append(digits);
+    return id;
   }
   /// Only names with the same number can be in one request.
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {

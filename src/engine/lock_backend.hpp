@@ -66,8 +66,8 @@ class lock_backend {
   /// See topology::deployment.
   [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
   virtual void send_to(std::string const& /*master*/, net::request request) { send(std::move(request)); }
-  void run(call const& script, response_handler done, scripting::send_options options = {}) {
-    send(scripting::to_run(script, std::move(done), options));
+  void run(call script, response_handler done, scripting::send_options options = {}) {
+    send(scripting::to_run(std::move(script), std::move(done), options));
   }
 
   [[nodiscard]] virtual bool idle() const noexcept = 0;

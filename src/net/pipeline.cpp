@@ -41,11 +41,14 @@ void make_empty(pipeline::entry& used) noexcept {
   request.done.reset();
   free_memory_of(response.reply.text);
   response = {};
-  if (last.translated) {
-    free_memory_of(last.now.bytes);
-    free_memory_of(last.now.note);
-  }
-  if (last.translated || last.answered != 0) last = {};
+  last.answered = 0;
+  if (!last.translated) return;
+  free_memory_of(last.now.bytes);
+  free_memory_of(last.now.note);
+  auto room = std::move(last.replies);
+  last = {};
+  room.clear();
+  if (room.capacity() == 1) last.replies = std::move(room);
 }
 
 void drop_replies_to_askings(exchange const& now, std::vector<resp::reply>& replies) noexcept {

@@ -37,15 +37,20 @@ struct arg {
   bool is_number = false;
 };
 
-/// One script with its keys and arguments, encoded behind the script's name so that EVALSHA and EVAL share
-/// the bytes.
+/// One script with its keys and arguments, encoded.
 struct call {
   call(script const& script, std::initializer_list<key> keys, std::initializer_list<arg> args,
        std::span<key const> more_keys = {}, std::span<arg const> more_args = {})
       : source{&script} {
     auto const key_count = keys.size() + more_keys.size();
     parts = 3 + key_count + args.size() + more_args.size();
-    resp::append_integer_bulk(tail, static_cast<std::int64_t>(key_count));
+    bytes.reserve(3 * around_each + script.sha1.size() + room_of(keys) + room_of(args) + room_of(more_keys) +
+                  room_of(more_args));
+    resp::append_array_header(bytes, parts);
+    resp::append_bulk(bytes, "EVALSHA");
+    resp::append_bulk(bytes, script.sha1);
+    tail_begin = bytes.size();
+    resp::append_integer_bulk(bytes, static_cast<std::int64_t>(key_count));
     for (auto const& key : keys) append(key);
     for (auto const& key : more_keys) append(key);
     for (auto const& arg : args) append(arg);
@@ -54,23 +59,36 @@ struct call {
 
   script const* source;
   std::size_t parts;  ///< of the whole command: EVALSHA, the script, the number of keys, keys and arguments
-  std::string tail;   ///< the number of keys, the keys and the arguments
-  std::size_t first_key_end = 0;  ///< where in `tail` the text of the first key ends; 0: it has none
+  std::string bytes;  ///< the whole command
+  std::size_t tail_begin = 0;     ///< where in `bytes` the number of keys begins
+  std::size_t first_key_end = 0;  ///< where in `bytes` the text of the first key ends; 0: it has none
   std::size_t first_key_size = 0;
   bool in_steps = true;  ///< see net::request
 
+  /// What is the same, however the script is named: the number of keys, the keys and the arguments.
+  [[nodiscard]] std::string_view tail() const noexcept { return std::string_view{bytes}.substr(tail_begin); }
+
  private:
+  /// At most so many bytes around a key or an argument, or of a number with these.
+  static constexpr std::size_t around_each = 28;
+  template <class Parts>
+  [[nodiscard]] static std::size_t room_of(Parts const& parts) noexcept {
+    std::size_t room = 0;
+    for (auto const& part : parts) room += part.text.size() + around_each;
+    return room;
+  }
+
   void append(key const& key) {
-    resp::append_bulk(tail, key.text);
+    resp::append_bulk(bytes, key.text);
     if (first_key_end != 0) return;
-    first_key_end = tail.size() - 2;  // before the CR LF
+    first_key_end = bytes.size() - 2;  // before the CR LF
     first_key_size = key.text.size();
   }
   void append(arg const& arg) {
     if (arg.is_number) {
-      resp::append_integer_bulk(tail, arg.number);
+      resp::append_integer_bulk(bytes, arg.number);
     } else {
-      resp::append_bulk(tail, arg.text);
+      resp::append_bulk(bytes, arg.text);
     }
   }
 };

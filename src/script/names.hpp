@@ -17,12 +17,14 @@ namespace holdfast::names {
 /// tag keeps its slot, and the lock "{a}" never shares a side key with the lock "a".
 inline std::string beside(std::string_view name, std::string_view suffix) {
   std::string result;
+  result.reserve(name.size() + suffix.size() + 3);
   if (name.find_first_of("{}") == std::string_view::npos) {
     result.append("{").append(name).append("}:");
   } else {
     result.append(name).append("::");
   }
-  return result.append(suffix);
+  result.append(suffix);
+  return result;
 }
 
 /// The fencing token counter.

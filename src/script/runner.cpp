@@ -5,16 +5,6 @@
 namespace holdfast::scripting {
 namespace {
 
-std::string encode(std::size_t parts, std::string_view verb, std::string_view script, std::string_view tail) {
-  std::string bytes;
-  bytes.reserve(script.size() + tail.size() + 48);
-  resp::append_array_header(bytes, parts);
-  resp::append_bulk(bytes, verb);
-  resp::append_bulk(bytes, script);
-  bytes += tail;
-  return bytes;
-}
-
 /// EVALSHA to EVAL: keeps the header, replaces the verb and the SHA-1 with EVAL and the text.
 std::string in_full(std::string const& bytes, void const* script_source) {
   auto const& source = *static_cast<script const*>(script_source);
@@ -29,8 +19,9 @@ std::string in_full(std::string const& bytes, void const* script_source) {
 
 }  // namespace
 
-net::request to_run(call const& script, callback<void(net::response&&)> done, send_options send) {
-  return {.bytes = encode(script.parts, "EVALSHA", script.source->sha1, script.tail),
+net::request to_run(call script, callback<void(net::response&&)> done, send_options send) {
+  auto const behind = script.bytes.size() - script.first_key_end;
+  return {.bytes = std::move(script.bytes),
           .done = std::move(done),
           .in_full = in_full,
           .script = script.source,
@@ -38,8 +29,7 @@ net::request to_run(call const& script, callback<void(net::response&&)> done, se
           .while_down = send.while_down,
           .give_up = send.give_up,
           .divisible = send.divisible,
-          .key = {.from_end = static_cast<std::uint32_t>(script.tail.size() - script.first_key_end +
-                                                         script.first_key_size),
+          .key = {.from_end = static_cast<std::uint32_t>(behind + script.first_key_size),
                   .size = static_cast<std::uint32_t>(script.first_key_size)},
           .role = send.role};
 }

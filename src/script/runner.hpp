@@ -17,8 +17,7 @@ struct send_options {
 /// An EVALSHA request. When the server answers NOSCRIPT (restarted, failed over, flushed) the same call is
 /// sent once more as EVAL, which loads the script again. Such calls keep their order, unless
 /// another client teaches the server the script in between. One round trip, two after NOSCRIPT.
-[[nodiscard]] net::request to_run(call const& script, callback<void(net::response&&)> done,
-                                  send_options send = {});
+[[nodiscard]] net::request to_run(call script, callback<void(net::response&&)> done, send_options send = {});
 
 /// The request of a transaction, which gets one response: what EXEC replies, or the first error. It isn't
 /// sent again when the connection breaks, or another server has the key: the caller has a script for that.

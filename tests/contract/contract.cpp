@@ -235,7 +235,7 @@ std::optional<words> in_brief(std::string const& script, words const& full) {
 }
 
 static words with_arguments(words result, call const& script_call) {
-  for (std::string_view remaining = script_call.tail; !remaining.empty();) {
+  for (std::string_view remaining = script_call.tail(); !remaining.empty();) {
     auto const line_end = remaining.find("\r\n");
     std::size_t size = 0;
     std::from_chars(remaining.data() + 1, remaining.data() + line_end, size);

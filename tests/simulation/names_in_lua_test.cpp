@@ -42,7 +42,7 @@ class recording_server {
   /// All that the script names, its KEYS among them as far as it uses them.
   name_set named_by(holdfast::call const& script) {
     resp::parser parser;
-    auto const bytes = "*" + std::to_string(script.parts - 2) + "\r\n" + script.tail;
+    auto const bytes = "*" + std::to_string(script.parts - 2) + "\r\n" + std::string{script.tail()};
     std::ranges::copy(bytes, parser.prepare(bytes.size()).begin());
     parser.commit(bytes.size());
     resp::reply parsed;

@@ -18,14 +18,15 @@ using holdfast::recipes::plain::exclusive;
 using testing::HasSubstr;
 
 TEST(exclusive_recipe, says_whether_it_wants_to_wait) {
-  EXPECT_THAT(exclusive.acquire("a", {.owner = "o", .join = true}).tail, HasSubstr("$4\r\njoin\r\n"));
-  EXPECT_THAT(exclusive.acquire("a", {.owner = "o"}).tail, HasSubstr("$3\r\nask\r\n"));
+  EXPECT_THAT(exclusive.acquire("a", {.owner = "o", .join = true}).tail(), HasSubstr("$4\r\njoin\r\n"));
+  EXPECT_THAT(exclusive.acquire("a", {.owner = "o"}).tail(), HasSubstr("$3\r\nask\r\n"));
 }
 
 TEST(exclusive_recipe, sends_the_starvation_limit_in_microseconds_and_the_grant_in_milliseconds) {
   auto const request =
       exclusive.release({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}});
-  EXPECT_THAT(request.tail, testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n"));
+  EXPECT_THAT(request.tail(),
+              testing::EndsWith("$1\r\no\r\n$6\r\n100000\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n"));
 }
 
 TEST(exclusive_recipe, passes_the_lock_on_without_a_starvation_limit) {
@@ -33,7 +34,7 @@ TEST(exclusive_recipe, passes_the_lock_on_without_a_starvation_limit) {
       exclusive.pass({.name = "a", .owner = "o"}, {.starvation = std::chrono::milliseconds{100}},
                      {.owner = "p", .ttl = milliseconds{30'000}, .tokens = 65});
   EXPECT_THAT(
-      request.tail,
+      request.tail(),
       testing::EndsWith("$1\r\no\r\n$4\r\n2000\r\n$7\r\nPUBLISH\r\n$1\r\np\r\n$5\r\n30000\r\n$2\r\n65\r\n"));
 }
 
@@ -72,15 +73,15 @@ TEST(exclusive_recipe, names_lock_counter_and_queue_in_this_order) {
        {exclusive.acquire("a", {.owner = "o"}), exclusive.release({.name = "a", .owner = "o"}, {}),
         exclusive.abandon({.name = "a", .owner = "o"}, {}),
         exclusive.pass({.name = "a", .owner = "o"}, {}, {.owner = "p"})}) {
-    EXPECT_THAT(request.tail, testing::StartsWith("$1\r\n3\r\n$1\r\na\r\n$18\r\n{a}:holdfast_token\r\n"
-                                                  "$18\r\n{a}:holdfast_queue\r\n$1\r\no\r\n"))
+    EXPECT_THAT(request.tail(), testing::StartsWith("$1\r\n3\r\n$1\r\na\r\n$18\r\n{a}:holdfast_token\r\n"
+                                                    "$18\r\n{a}:holdfast_queue\r\n$1\r\no\r\n"))
         << request.source->name;
   }
 }
 
 TEST(exclusive_recipe, renews_many_at_once) {
   std::vector<owned> const leases{{.name = "a", .owner = "o"}, {.name = "b", .owner = "p"}};
-  EXPECT_EQ(exclusive.renew(milliseconds{30'000}, leases).tail,
+  EXPECT_EQ(exclusive.renew(milliseconds{30'000}, leases).tail(),
             "$1\r\n2\r\n$1\r\na\r\n$1\r\nb\r\n$5\r\n30000\r\n$1\r\no\r\n$1\r\np\r\n");
 }
 

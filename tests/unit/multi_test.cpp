@@ -73,7 +73,7 @@ TEST(multi_names, have_their_keys_in_the_order_locks_counters_queues) {
   auto position = std::size_t{0};
   for (auto const* const key : {"\r\na\r\n", "\r\nb\r\n", "{a}:holdfast_token", "{b}:holdfast_token",
                                 "{a}:holdfast_queue", "{b}:holdfast_queue"}) {
-    auto const next = call.tail.find(key, position);
+    auto const next = call.tail().find(key, position);
     ASSERT_NE(next, std::string::npos) << key;
     position = next;
   }

@@ -77,7 +77,7 @@ void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
   queue.releasing = item.number;
   try {
     backend_.release(queue.lock_recipe(), {.name = queue.name(), .owner = owner}, item.policy,
-                     [this, pending](answer<ownership>&& result) { on_response(pending, result); },
+                     [this, pending = pending](answer<ownership>&& result) { on_response(pending, result); },
                      {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
     --unconfirmed_;

@@ -44,7 +44,7 @@ class deployment_backend final : public lock_backend {
     run((lock_recipe.set_ttl != nullptr ? lock_recipe.set_ttl : lock_recipe.renew)(ttl, {&lease, 1}),
         reading<replies::read_set_ttl>(std::move(done)), send);
   }
-  void send(net::request request) override { deployment_->send(std::move(request)); }
+  void send(net::request&& request) override { deployment_->send(std::move(request)); }
   [[nodiscard]] std::vector<std::string> masters() const override { return deployment_->masters(); }
   void send_to(std::string const& master, net::request request) override {
     deployment_->send_to(master, std::move(request));

@@ -62,7 +62,7 @@ class lock_backend {
   virtual void convert(call const& script, handler<ownership> done, scripting::send_options send);
 
   /// For requests that aren't about one of our leases.
-  virtual void send(net::request request) = 0;
+  virtual void send(net::request&& request) = 0;
   /// See topology::deployment.
   [[nodiscard]] virtual std::vector<std::string> masters() const { return {std::string{}}; }
   virtual void send_to(std::string const& /*master*/, net::request request) { send(std::move(request)); }

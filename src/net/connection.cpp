@@ -11,12 +11,13 @@ connection::connection(reactor::loop& loop, settings const& config, client_stats
       silence_timer_{[this] { check_silence(); }},
       retry_timer_{[this] { fail_overdue(); }} {}
 
-void connection::send(request request) {
+void connection::send(request&& request) {
   if (shut_because_) {
     answer_with(shut_because_, request, {});
     return;
   }
-  auto const now = boot_clock::now();
+  // While all is well nobody looks at when it was queued: what fails requests counts from later trouble on.
+  auto const now = up() && trouble_since_ == time_point{} ? time_point{} : boot_clock::now();
   auto const limit = fails_at(request, now);
   pipeline_.add(std::move(request), now);
   ++counts().commands;
@@ -68,7 +69,7 @@ void connection::on_reply(resp::reply&& reply) {
     drop(starved_because(), end::elsewhere);
     return;
   }
-  heard_ = boot_clock::now();
+  heard_ = read_at();
   trouble_since_ = {};
   if (answered.empty()) return;  // more replies to that request are to come
   if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().mark_dirty(*this);

@@ -22,7 +22,7 @@ class connection final : public session {
 
   /// Sends the request as soon as possible. Its `done` is called once, with the lock held, unless the
   /// connection is destroyed. Throws std::bad_alloc, and then `done` isn't called.
-  void send(request request);
+  void send(request&& request);
 
   /// Re-queues requests taken from another connection; keeps their `sent` flags.
   void send(pipeline::batch&& requests) noexcept;

@@ -62,6 +62,7 @@ void resp_stream::on_cut(boost::system::error_code cause) {
 
 void resp_stream::on_bytes(std::size_t n) {
   ++counts_.reads;
+  read_at_ = boot_clock::now();
   parser_.commit(n);
   auto const generation = generation_;
   resp::reply reply;

@@ -52,6 +52,9 @@ class resp_stream {
   void write(std::string& bytes);
   [[nodiscard]] bool writing() const noexcept { return !writing_.empty(); }
 
+  /// When the replies that are being handled were read.
+  [[nodiscard]] time_point read_at() const noexcept { return read_at_; }
+
   /// True if any thread may write, not only the one that runs the loop.
   [[nodiscard]] bool direct() const noexcept { return transport_ && transport_->direct(); }
 
@@ -76,6 +79,7 @@ class resp_stream {
   std::shared_ptr<transport> transport_;
   std::uint64_t generation_ = 0;  ///< of the transport: handling a reply may replace the transport
   resp::parser parser_;
+  time_point read_at_{};
   std::string writing_;  ///< being written; empty: no write is under way
 };
 

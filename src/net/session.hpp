@@ -138,6 +138,8 @@ class session : public resp_stream::user {
   [[nodiscard]] reactor::loop& loop() noexcept { return loop_; }
   [[nodiscard]] settings const& config() const noexcept { return config_; }
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
+  /// When the reply that is being handled was read.
+  [[nodiscard]] time_point read_at() const noexcept { return stream_.read_at(); }
   /// The number of this connection, among all connections that the client has made.
   [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
 

@@ -83,7 +83,7 @@ cluster::cluster(reactor::loop& loop, net::deployment_url const& url, net::setti
 
 cluster::~cluster() = default;
 
-void cluster::send(net::request request) {
+void cluster::send(net::request&& request) {
   failovers_.begin();
   if (auto const slot = slot_for(request)) {
     auto* const owner = nodes_.owner_of(*slot);

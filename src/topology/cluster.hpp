@@ -29,7 +29,7 @@ class cluster final : public deployment {
           client_stats& counts, events handlers);
   ~cluster() override;
 
-  void send(net::request request) override;
+  void send(net::request&& request) override;
   [[nodiscard]] std::vector<std::string> masters() const override;
   void send_to(std::string const& master, net::request request) override;
 

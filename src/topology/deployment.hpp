@@ -55,7 +55,7 @@ class deployment {
   /// Sends the request, as soon as possible, to the server of its key. `done` is called once, unless the
   /// deployment is destroyed. Requests about one key with one connection_role keep their order, except for
   /// requests that a cluster holds back for another try (see redirect_queue).
-  virtual void send(net::request request) = 0;
+  virtual void send(net::request&& request) = 0;
 
   /// The servers that each hold a part of the keys, as names for send_to. Empty until the first request was
   /// answered.

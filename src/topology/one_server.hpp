@@ -18,7 +18,7 @@ class one_server : public deployment {
              server_connections::events handlers = {})
       : requests_{loop, config, counts, std::move(handlers)}, messages_{loop, config, counts} {}
 
-  void send(net::request request) override { requests_.over(request.role).send(std::move(request)); }
+  void send(net::request&& request) override { requests_.over(request.role).send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return requests_.idle(); }
   [[nodiscard]] bool up() const noexcept override { return requests_.up(); }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {

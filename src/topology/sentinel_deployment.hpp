@@ -16,7 +16,7 @@ class sentinel_deployment final : public deployment {
   sentinel_deployment(reactor::loop& loop, net::deployment_url const& url, net::settings const& config,
                       client_stats& counts, events handlers);
 
-  void send(net::request request) override { master_.send(std::move(request)); }
+  void send(net::request&& request) override { master_.send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return master_.idle(); }
   [[nodiscard]] bool up() const noexcept override { return master_.up(); }
   [[nodiscard]] std::shared_ptr<error const> down_because() const noexcept override {

@@ -38,7 +38,7 @@ link& deployment::over(net::connection_role role) {
   return *acknowledged_;
 }
 
-void deployment::send(net::request request) {
+void deployment::send(net::request&& request) {
   auto const role = request.role;
   over(role).send(std::move(request));
 }

@@ -19,7 +19,7 @@ class deployment final : public topology::deployment {
              net::settings const& config, topology::events handlers);
   ~deployment() override;
 
-  void send(net::request request) override;
+  void send(net::request&& request) override;
   [[nodiscard]] bool idle() const noexcept override {
     return usual_.idle() && (!acknowledged_ || acknowledged_->idle());
   }

@@ -66,7 +66,7 @@ class recording_backend final : public lock_backend {
             scripting::send_options) override {
     add("pass " + std::string{lease.name} + " to " + number_in(next.owner), std::move(done));
   }
-  void send(net::request request) override {
+  void send(net::request&& request) override {
     // "*3\r\n$4\r\nWAIT…": its first word.
     auto const begin = request.bytes.find("\r\n", request.bytes.find('$')) + 2;
     add(request.bytes.substr(begin, request.bytes.find("\r\n", begin) - begin), std::move(request.done));

@@ -16,7 +16,7 @@ using testing::IsEmpty;
 /// Records the requests, by the names of their scripts, and answers when the test says so.
 class scripted_master final : public topology::deployment {
  public:
-  void send(net::request request) override {
+  void send(net::request&& request) override {
     if (request.script == nullptr) return;  // it isn't asked who it is
     if (shut_reason_) {
       request.done({.failure = shut_reason_, .sent_at = boot_clock::now()});

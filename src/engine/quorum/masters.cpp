@@ -9,7 +9,7 @@
 
 namespace holdfast::engine {
 
-void quorum::send(net::request request) {
+void quorum::send(net::request&& request) {
   introduce();
   std::make_shared<broadcast_command>(*this, std::move(request))->run();
 }

@@ -38,7 +38,7 @@ class quorum_node {
   /// How long answers usually take.
   [[nodiscard]] std::chrono::nanoseconds usual() const noexcept { return usual_; }
 
-  void send(net::request request) { server_->send(std::move(request)); }
+  void send(net::request&& request) { server_->send(std::move(request)); }
   [[nodiscard]] topology::deployment& server() const noexcept { return *server_; }
 
   /// Asks for its run id, and so whether it is there.

@@ -42,7 +42,7 @@ class quorum final : public lock_backend {
              handler<renewals> done, scripting::send_options send) override;
   void set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, handler<ownership> done,
                scripting::send_options send) override;
-  void send(net::request request) override;
+  void send(net::request&& request) override;
 
   [[nodiscard]] bool idle() const noexcept override;
   [[nodiscard]] bool up() const noexcept override;

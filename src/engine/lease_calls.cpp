@@ -121,38 +121,27 @@ release_result lease_calls::await_end(std::shared_ptr<ending> const& begun) noex
   return wait_for_end(hold, begun);
 }
 
-void lease_calls::async_release(lease_state_ptr& lease, release_handler done) noexcept {
+void lease_calls::async_release(lease_state_ptr& lease,
+                                move_only_function<void(release_result)> done) noexcept {
   if (client_.forked()) {
     (void)lease.detach();
     if (done) done(release_result::lost);
     return;
   }
-  struct outcome {
-    release_handler done;
-    release_result result = release_result::unknown;
-  };
-  std::shared_ptr<outcome> pending;
-  reactor::loop::calls ready;
-  try {
-    if (done) {
-      pending = std::make_shared<outcome>();
-      ready.emplace_back([pending] { pending->done(pending->result); });
-      pending->done.swap(done);
-    }
-  } catch (std::bad_alloc const&) {
-    pending.reset();
-  }
   {
     reactor::lock hold{loop_.mutex()};
-    if (pending) {
-      ends_.release(*lease, boot_clock::now(),
-                    [this, pending, ready = std::move(ready)](release_result result) mutable {
-                      pending->result = result;
-                      loop_.defer(std::move(ready));
-                    });
-    } else {
-      ends_.release(*lease, boot_clock::now(), {});
+    release_handler report;
+    try {
+      if (done) {
+        loop_.promise();
+        report = [this, done = std::move(done)](release_result result) mutable {
+          loop_.defer_promised([done = std::move(done), result]() mutable { done(result); });
+        };
+      }
+    } catch (std::bad_alloc const&) {
+      // The outcome stays unknown.
     }
+    ends_.release(*lease, boot_clock::now(), std::move(report));
     lease.reset();
     loop_.leave(hold);
   }

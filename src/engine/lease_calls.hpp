@@ -40,7 +40,7 @@ class lease_calls {
   [[nodiscard]] std::shared_ptr<ending> begin_release(lease_state_ptr& lease) noexcept;
   [[nodiscard]] std::shared_ptr<ending> begin_keep(lease_state_ptr& lease) noexcept;
   release_result await_end(std::shared_ptr<ending> const& begun) noexcept;
-  void async_release(lease_state_ptr& lease, release_handler done) noexcept;
+  void async_release(lease_state_ptr& lease, move_only_function<void(release_result)> done) noexcept;
   /// Ends the lease and leaves its key in the server: for the rest of its ttl, or for `remaining`.
   release_result keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept;
 

@@ -39,7 +39,8 @@ struct blocked_waiter final : waiter {
   reactor::blocked_thread sleeper;
 };
 
-/// A waiting callback. The function that calls the callback owns it.
+/// A waiting callback. It owns itself until its wait is over, and then the function that calls the callback
+/// does.
 struct called_waiter final : waiter {
   called_waiter(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
                 effective_options_ptr requested, std::function<void()> when_time_is_up,
@@ -51,13 +52,15 @@ struct called_waiter final : waiter {
   void finished() noexcept override {
     if (thread != 0) circles.end(*this);
     loop.add_interest(-1);
-    loop.defer(std::move(ready));
+    loop.defer_promised([caller = std::move(self)] {
+      caller->done_handler(std::move(caller->lease), std::move(caller->failure));
+    });
   }
 
   reactor::loop& loop;
   deadlocks& circles;
   acquire_handler done_handler;
-  reactor::loop::calls ready;
+  std::shared_ptr<called_waiter> self{};
   std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
 };
 
@@ -144,7 +147,8 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
       if (auto const still = weak.lock()) cancel(*still);
     };
   }
-  caller->ready.emplace_back([caller] { caller->done_handler(std::move(caller->lease), caller->failure); });
+  loop_.promise();
+  caller->self = caller;
   caller->tries_only = wait && wait->count() <= 0;
   caller->observed = std::move(observed);
   caller->amount = wanted.amount;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/intrusive/list.hpp>
+#include <boost/intrusive/set.hpp>
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 #include <cstdint>
 #include <exception>
@@ -80,10 +81,15 @@ class waiter : public queue_hook, public try_hook {
   reactor::timer time_up;
 };
 
+/// Links the contenders of a client.
+using contender_hook =
+    boost::intrusive::set_base_hook<boost::intrusive::optimize_size<true>,
+                                    boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
+
 /// The name's one candidate on the wire. It belongs to the queue, not to a caller: when the first caller
 /// gives up, the next caller takes over its place in the server's queue. Where the order is strict the next
 /// caller gets a contender of its own.
-struct contender {
+struct contender : contender_hook {
   enum class state {
     asking,   ///< a request is under way
     waiting,  ///< for a message, or the timer
@@ -95,6 +101,7 @@ struct contender {
       : number{owner_number}, owner{std::move(owner_id)}, retry{std::move(try_again)}, pause{polling} {}
 
   std::uint64_t number;
+  lock_queue* queue = nullptr;  ///< that it belongs to
   std::string owner;
   std::string ticket{};
   state current = state::asking;
@@ -127,6 +134,15 @@ struct contender {
   reactor::timer retry;
   backoff pause;
 };
+
+/// By number.
+struct number_of_contender {
+  using type = std::uint64_t;
+  type operator()(contender const& opened) const noexcept { return opened.number; }
+};
+using contender_set = boost::intrusive::multiset<contender, boost::intrusive::base_hook<contender_hook>,
+                                                 boost::intrusive::key_of_value<number_of_contender>,
+                                                 boost::intrusive::constant_time_size<false>>;
 
 using waiter_list = boost::intrusive::list<waiter, boost::intrusive::base_hook<queue_hook>,
                                            boost::intrusive::constant_time_size<false>>;

@@ -25,24 +25,21 @@ void lock_queues::erase(lock_queue& queue) noexcept {
   if (all_.empty()) emptied_();
 }
 
-void lock_queues::add(lock_queue& queue, std::unique_ptr<contender> opened) {
-  contenders_.emplace(opened->number, &queue);
+void lock_queues::add(lock_queue& queue, std::unique_ptr<contender> opened) noexcept {
+  opened->queue = &queue;
+  contenders_.insert(contenders_.end(), *opened);  // as a rule it has the greatest number
   queue.contender = std::move(opened);
 }
 
-void lock_queues::remove_contender(lock_queue& queue) noexcept {
-  contenders_.erase(queue.contender->number);
-  queue.contender.reset();
-}
+void lock_queues::remove_contender(lock_queue& queue) noexcept { queue.contender.reset(); }
 
 void lock_queues::remove_contenders() noexcept {
   for (auto const& queue : all_) const_cast<lock_queue&>(queue).contender.reset();
-  contenders_.clear();
 }
 
 lock_queue* lock_queues::contending(std::uint64_t number) const noexcept {
   auto const known = contenders_.find(number);
-  return known == contenders_.end() ? nullptr : known->second;
+  return known == contenders_.end() ? nullptr : known->queue;
 }
 
 void intrusive_ptr_add_ref(lock_queue* queue) noexcept { ++queue->references_; }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -55,8 +54,8 @@ class lock_queues {
   [[nodiscard]] std::uint64_t next_number() noexcept { return ++last_number_; }
   [[nodiscard]] std::uint64_t last_number() const noexcept { return last_number_; }
 
-  /// Makes it the queue's contender. When it throws nothing has changed.
-  void add(lock_queue& queue, std::unique_ptr<contender> opened);
+  /// Makes it the queue's contender.
+  void add(lock_queue& queue, std::unique_ptr<contender> opened) noexcept;
   /// Ends the contender of the queue.
   void remove_contender(lock_queue& queue) noexcept;
   /// Ends all.
@@ -68,7 +67,7 @@ class lock_queues {
   template <class F>
   void for_each_contending(F f) const {
     for (auto next = contenders_.begin(); next != contenders_.end();) {
-      lock_queue_ptr const queue{(next++)->second};
+      lock_queue_ptr const queue{(next++)->queue};
       if (queue->contender) f(*queue);
     }
   }
@@ -96,7 +95,7 @@ class lock_queues {
   client_constants const& client_;
   std::function<void()> emptied_;
   std::unordered_set<lock_queue, hash, equal> all_;
-  std::unordered_map<std::uint64_t, lock_queue*> contenders_;  ///< by number, for messages
+  contender_set contenders_;  ///< by number, for messages
   std::vector<recipe const*> kinds_;
   std::uint64_t last_number_ = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <list>
+#include <type_traits>
 #include <utility>
 
 #include "base/callback.hpp"
@@ -27,6 +28,21 @@ class deferred_calls {
   }
   void add(list&& ready) noexcept { all_.splice(all_.end(), ready); }
 
+  /// Makes room for one add_promised(). Throws std::bad_alloc, and then has no effect.
+  void promise() {
+    if (spare_.empty()) {
+      promised_.emplace_back();
+    } else {
+      promised_.splice(promised_.end(), spare_, spare_.begin());
+    }
+  }
+  template <class F>
+  void add_promised(F f) noexcept {
+    static_assert(sizeof(F) <= usual_room && std::is_nothrow_move_constructible_v<F>, "it needs no memory");
+    promised_.front() = std::move(f);
+    all_.splice(all_.end(), promised_, promised_.begin());
+  }
+
   /// Puts them before all others.
   void put_first(list& calls) noexcept { all_.splice(all_.begin(), calls); }
 
@@ -42,10 +58,11 @@ class deferred_calls {
   }
 
  private:
-  static constexpr std::size_t most_spare = 64;
+  static constexpr std::size_t most_spare = 256;
 
   list all_;
-  list spare_;  ///< empty functions
+  list promised_;  ///< empty functions, each for an add_promised()
+  list spare_;     ///< empty functions
 };
 
 }  // namespace holdfast::reactor

@@ -100,6 +100,13 @@ class loop {
   void defer(callback<void()> f) { deferred_.add(std::move(f)); }
   /// The same for calls that were allocated before.
   void defer(calls&& ready) noexcept { deferred_.add(std::move(ready)); }
+  /// Makes room for one defer_promised(), which can't fail. Throws std::bad_alloc, and then has no effect.
+  void promise() { deferred_.promise(); }
+  /// The same as defer(), once for each promise(). f fits into a callback.
+  template <class F>
+  void defer_promised(F f) noexcept {
+    deferred_.add_promised(std::move(f));
+  }
 
   /// At the end of a call that doesn't wait: sends bytes, releases the lock, wakes the threads whose wait has
   /// ended, and runs the deferred functions.

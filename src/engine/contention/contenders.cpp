@@ -32,12 +32,7 @@ contender& contenders::open(lock_queue& queue, time_point now) {
       number, client_.owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, recheck), std::min(options.poll_cap, recheck)});
   opened->listening = notifications_.join(queue, number, opened->owner, now);
-  try {
-    queues_.add(queue, std::move(opened));
-  } catch (...) {
-    notifications_.leave(queue, number, now);
-    throw;
-  }
+  queues_.add(queue, std::move(opened));
   return *queue.contender;
 }
 

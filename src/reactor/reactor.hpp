@@ -62,7 +62,8 @@ class flushable
 ///   old keeper's thread ends after the callback.
 ///
 /// Commands leave in one write per turn: commands that a turn's handlers and callbacks add are written at its
-/// end. A caller beside the driver writes by itself while little is under way; otherwise the driver collects.
+/// end. A caller beside the driver writes by itself while little is under way; otherwise the driver collects,
+/// and lets callers that are about to send go first (decision 56).
 ///
 /// *An allocation may fail anywhere.* The loop itself allocates only in defer() of a single call and in
 /// start_keeper(). An exception from a handler, timer or flush stops none of the others. It is recorded
@@ -190,6 +191,7 @@ class loop {
   bool interrupted_ = false;                   ///< the driver was told to return from Asio
   std::atomic<bool> interrupt_posted_{false};  ///< the post that tells it hasn't run yet
   bool out_of_memory_ = false;
+  bool told_ = false;  ///< the post that interrupts has run, in this turn; of the driver alone
   callback<void()> on_out_of_memory_;
   int parked_ = 0;  ///< threads asleep in wait()
   int interest_ = 0;

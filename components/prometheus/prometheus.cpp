@@ -227,21 +227,24 @@ class metrics final : public observer {
 
  private:
   using by_kind = std::map<std::string_view, series>;  ///< the keys last as long as the library
+  using all_locks = std::unordered_map<std::string, by_kind, text_hash, std::equal_to<>>;
 
   [[nodiscard]] series& series_of(std::string_view lock, std::string_view kind) {
-    auto known = locks_.find(lock);
-    if (known == locks_.end()) {
-      if (own_ < options_.most_locks && lock != other) {
-        known = locks_.try_emplace(std::string{lock}).first;
-        ++own_;
-      } else {
-        known = locks_.try_emplace(std::string{other}).first;
-      }
-    }
-    auto& kinds = known->second;
+    auto& [label, kinds] = entry_of(lock);
     auto const found = kinds.find(kind);
     if (found != kinds.end()) return found->second;
-    return kinds.try_emplace(kind, all_, options_, known->first, kind).first->second;
+    return kinds.try_emplace(kind, all_, options_, label, kind).first->second;
+  }
+
+  [[nodiscard]] all_locks::value_type& entry_of(std::string_view lock) {
+    if (auto const known = locks_.find(lock); known != locks_.end()) return *known;
+    if (own_ < options_.most_locks && lock != other) {
+      auto& added = *locks_.try_emplace(std::string{lock}).first;
+      ++own_;
+      return added;
+    }
+    if (others_ == nullptr) others_ = &*locks_.try_emplace(std::string{other}).first;
+    return *others_;
   }
 
   static constexpr std::string_view other = "other";
@@ -252,8 +255,9 @@ class metrics final : public observer {
   prometheus::Counter& disconnects_;
   prometheus::Counter& reconnects_;
   std::mutex mutex_;
-  std::unordered_map<std::string, by_kind, text_hash, std::equal_to<>> locks_;
-  std::size_t own_ = 0;  ///< without `other`
+  all_locks locks_;
+  std::size_t own_ = 0;                      ///< without `other`
+  all_locks::value_type* others_ = nullptr;  ///< `other`, if it is there
 };
 
 void check(bool fine, char const* message) {

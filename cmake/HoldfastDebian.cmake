@@ -63,7 +63,7 @@ This is the library that C++ programs use.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS holdfast)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libboost-url1.81-dev, libssl-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libboost-url1.81-dev, libssl-dev, liblua5.1-0-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "distributed locks on Redis - headers and static library\n${about}\n\n\
 This package has what C++20 programs need to be built: headers, the static\n\
 library (with it, libboost-url1.81-dev and libssl-dev are needed), files for\n\

@@ -34,7 +34,7 @@ install(FILES "${PROJECT_BINARY_DIR}/holdfast.pc" DESTINATION "${CMAKE_INSTALL_L
 
 # A part of the package that programs ask for by find_package(holdfast COMPONENTS <name>): its targets, and what has to be
 # found for them, each as the arguments of find_package: holdfast_install_component(asio TARGETS holdfast_asio
-# DEPENDENCIES "Boost 1.81"). Its targets link holdfast::holdfast by holdfast_link_of_component, so that they fit both libraries.
+# DEPENDENCIES "Boost 1.81"). Its targets link the library by holdfast_link_of_component.
 function(holdfast_install_component name)
   cmake_parse_arguments(PARSE_ARGV 1 component "" "" "TARGETS;DEPENDENCIES")
   set(text "")
@@ -53,6 +53,10 @@ endfunction()
 holdfast_install_component(asio TARGETS holdfast_asio DEPENDENCIES "Boost 1.81")
 if(HOLDFAST_PROMETHEUS)
   holdfast_install_component(prometheus TARGETS holdfast_prometheus DEPENDENCIES prometheus-cpp)
+endif()
+if(HOLDFAST_TESTING)
+  holdfast_install_component(testing TARGETS holdfast_testing
+                             DEPENDENCIES "Boost 1.81 COMPONENTS url" "OpenSSL 3.0" "Lua 5.1 EXACT")
 endif()
 
 if(HOLDFAST_MODULE)

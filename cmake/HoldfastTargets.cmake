@@ -40,9 +40,13 @@ function(holdfast_executable target)
 endfunction()
 
 # A component of the package (holdfast_install_component) links the library that is in the build, or that a program found:
-# the shared or the static one.
+# the shared or the static one, so that it fits both. One that uses more than the public headers names holdfast::static.
 function(holdfast_link_of_component target scope)
-  target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:holdfast::holdfast>" "$<INSTALL_INTERFACE:holdfast::holdfast>")
+  set(library holdfast::holdfast)
+  if(ARGC GREATER 2)
+    set(library "${ARGV2}")
+  endif()
+  target_link_libraries(${target} ${scope} "$<BUILD_INTERFACE:${library}>" "$<INSTALL_INTERFACE:${library}>")
 endfunction()
 
 # Embeds the Lua scripts below `folder`: a header for each family of them, and all.hpp, in `out` (EmbedLua.cmake).

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <fstream>
 #include <new>
 #include <system_error>
@@ -23,6 +24,22 @@ constexpr std::size_t most_collected = 64u << 10;
 constexpr std::chrono::seconds between_signs_of_life{1};
 
 std::int64_t count(time_point when) { return when.time_since_epoch().count(); }
+
+/// Of the last line of all clients, where the clock stands still (boot_clock::stand_in).
+constinit std::atomic<std::int64_t> last_of_all{0};
+
+/// Time that stands still doesn't say which of two clients came first: lines of one instant are set apart by
+/// nanoseconds, in the order in which they are made. A clock that began anew may be far from the last line.
+time_point in_order_of_all(time_point when) {
+  constexpr std::int64_t one_instant = 1'000'000;
+  if (boot_clock::stand_in.load(std::memory_order_relaxed) == 0) return when;
+  auto last = last_of_all.load();
+  for (;;) {
+    auto const ahead = last - count(when);
+    auto const next = ahead >= 0 && ahead < one_instant ? last + 1 : count(when);
+    if (last_of_all.compare_exchange_weak(last, next)) return time_point{std::chrono::nanoseconds{next}};
+  }
+}
 
 /// Different after each start of the machine, with which its CLOCK_BOOTTIME begins.
 std::string boot_id() {
@@ -97,7 +114,7 @@ void recorder::begin_history(time_point now) {
 /// Begins a line; after an exception the next one takes its place.
 void recorder::begin(event happened, time_point now) {
   lines_.text().resize(begun_);
-  last_ = std::max(now, last_ + std::chrono::nanoseconds{1});
+  last_ = in_order_of_all(std::max(now, last_ + std::chrono::nanoseconds{1}));
   lines_.begin(happened, last_);
   lines_.add("c", client_.uuid);
 }

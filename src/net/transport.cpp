@@ -3,6 +3,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <exception>
+#include <holdfast/error.hpp>
 #include <mutex>
 #include <utility>
 
@@ -108,6 +109,12 @@ class plain_transport final : public transport, public std::enable_shared_from_t
 
 std::shared_ptr<transport> make_transport(asio::io_context& io, endpoint const& to) {
   if (to.transport == endpoint::scheme::tls) return make_tls_transport(io, to);
+  if (to.transport == endpoint::scheme::memory) {
+    if (auto const make = transport_in_memory.load()) return make(io, to);
+    throw error{errc::bad_url, to.display +
+                                   ": this program has no deployment in memory; make a holdfast::memory::"
+                                   "deployment first (holdfast/testing.hpp)"};
+  }
   return std::make_shared<plain_transport>(io, to);
 }
 

@@ -62,6 +62,7 @@ endpoint::scheme to_scheme(std::string_view text) {
   if (name == "redis") return endpoint::scheme::tcp;
   if (name == "rediss") return endpoint::scheme::tls;
   if (name == "redis+unix" || name == "unix") return endpoint::scheme::unix_socket;
+  if (name == "memory") return endpoint::scheme::memory;
   auto const is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '+' || c == '.' || c == '-';
   };
@@ -119,6 +120,12 @@ void read_socket(urls::url_view const& url, endpoint& to) {
   }
 }
 
+void read_name_in_memory(urls::url_view const& url, endpoint& to) {
+  if (url.has_userinfo() || url.has_port() || !url.encoded_path().empty())
+    bad("a deployment in memory has a name and nothing else: memory://orders");
+  to.host = url.host_address();
+}
+
 void read_path_as_db(urls::url_view const& url, endpoint& to, bool& db_given) {
   std::string_view path = url.encoded_path();
   if (path.starts_with('/')) path.remove_prefix(1);
@@ -161,6 +168,7 @@ void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
     if (name == "db") {
       auto const db = to_number(value);
       if (!db) bad("the parameter db must be a number, 0 or above");
+      if (to.transport == endpoint::scheme::memory) bad("a deployment in memory has database 0 alone");
       if (db_given) bad("the database is given twice, after the host and as the parameter db");
       to.db = *db;
     }
@@ -205,6 +213,8 @@ endpoint parse_url(std::string_view given) {
   bool db_given = false;
   if (to.transport == endpoint::scheme::unix_socket) {
     read_socket(url, to);
+  } else if (to.transport == endpoint::scheme::memory) {
+    read_name_in_memory(url, to);
   } else {
     read_host(url, to);
     read_path_as_db(url, to, db_given);

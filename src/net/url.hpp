@@ -18,7 +18,7 @@ struct tls_options {
 };
 
 struct endpoint {
-  enum class scheme { tcp, tls, unix_socket };
+  enum class scheme { tcp, tls, unix_socket, memory };
 
   scheme transport = scheme::tcp;
   std::string host;
@@ -35,9 +35,10 @@ struct endpoint {
 };
 
 /// Reads `redis://[user:password@]host[:port][/db]`, `rediss://` (TLS) with `?ca= cert= key= verify=`,
-/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), and plain `host[:port]`; any may
-/// have `?wire=plain|redisson`, `?cas=auto|native|module|lua` and `?scripts=yes|no`.
-/// Throws error{errc::bad_url} that names the wrong part and what is allowed, and never shows the password.
+/// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), plain `host[:port]`, and
+/// `memory://[name]`, which is for tests (holdfast/testing.hpp); any may have `?wire=plain|redisson`,
+/// `?cas=auto|native|module|lua` and `?scripts=yes|no`. Throws error{errc::bad_url} that names the wrong part
+/// and what is allowed, and never shows the password.
 [[nodiscard]] endpoint parse_url(std::string_view url);
 
 }  // namespace holdfast::net

@@ -211,6 +211,7 @@ transport_kind server_session::transport() const noexcept {
     case net::endpoint::scheme::tls:
       return transport_kind::tls;
     case net::endpoint::scheme::unix_socket:
+    case net::endpoint::scheme::memory:
       break;
   }
   return transport_kind::local;

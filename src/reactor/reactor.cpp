@@ -52,9 +52,11 @@ constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
 loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*this, room_of_timers_} {
   io_->get_executor().on_work_started();  // so that run_one() also waits when no operation is pending
+  enlist();
 }
 
 loop::~loop() {
+  strike_off();
   lock hold{mutex_};
   stop(hold);
   timers_.close();
@@ -196,6 +198,7 @@ void loop::run_deferred(lock& hold) noexcept {
   if (deferred_.empty() || in_callbacks()) return;
   callbacks running{.owner = *this, .outer = callbacks::innermost};
   callbacks::innermost = &running;
+  ++calling_;
   while (!deferred_.empty()) {
     deferred_.move_to(running.batch);
     unlock(hold);
@@ -211,6 +214,7 @@ void loop::run_deferred(lock& hold) noexcept {
     deferred_.reuse(used);
   }
   callbacks::innermost = running.outer;
+  --calling_;
   flush_all(false);
 }
 

@@ -156,6 +156,20 @@ class loop {
   [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
   void fire_timers() { timers_.fire_due(); }
 
+  // For a clock that a test moves (boot_clock::stand_in), while threads drive as usual: moved_clock.cpp.
+
+  /// Calls f for each loop of this process, under the loop's lock. f may be called again for one: it must do
+  /// no harm.
+  static void for_each(std::function<void(loop&)> const& f);
+  /// The time has moved: sees to it that due timers fire.
+  void look_at_clock() noexcept;
+  /// When the first timer is due that somebody will call; time_point::max() when there is none.
+  [[nodiscard]] time_point next_event() const noexcept {
+    return stopping_ ? time_point::max() : timers_.earliest();
+  }
+  /// No timer is due, nothing is to be written, and no callback is to be called or runs.
+  [[nodiscard]] bool settled() const noexcept;
+
  private:
   struct callbacks;  ///< the callbacks of one client that a thread runs at the moment
   using flushables = boost::intrusive::list<flushable, boost::intrusive::constant_time_size<false>>;
@@ -163,6 +177,8 @@ class loop {
       flushable, boost::intrusive::member_hook<flushable, decltype(flushable::known_), &flushable::known_>,
       boost::intrusive::constant_time_size<false>>;
 
+  void enlist() noexcept;
+  void strike_off() noexcept;
   void turn(lock& hold) noexcept;
   [[nodiscard]] bool run_handlers() noexcept;
   void unlock(lock& hold) noexcept;
@@ -179,6 +195,10 @@ class loop {
   void interrupt() noexcept;
   [[nodiscard]] bool need_keeper() const noexcept;
 
+  // Of the list of all loops, under its guard.
+  loop* next_ = nullptr;
+  loop* previous_ = nullptr;
+
   room_for_one room_of_timers_;
   room_for_one room_of_interrupt_;
   std::unique_ptr<boost::asio::io_context> io_;
@@ -193,7 +213,8 @@ class loop {
   bool out_of_memory_ = false;
   bool told_ = false;  ///< the post that interrupts has run, in this turn; of the driver alone
   callback<void()> on_out_of_memory_;
-  int parked_ = 0;  ///< threads asleep in wait()
+  int parked_ = 0;   ///< threads asleep in wait()
+  int calling_ = 0;  ///< threads inside of deferred functions
   int interest_ = 0;
   std::uint64_t served_ = 0;  ///< number of sleeping threads whose wait has ended
   std::uint64_t drives_ = 0;  ///< number of times that a caller drove

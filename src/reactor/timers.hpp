@@ -53,6 +53,11 @@ class timers {
   /// When the first timer is due; time_point::max() when there is none.
   [[nodiscard]] time_point earliest() const noexcept;
 
+  /// The clock has moved by itself (boot_clock::stand_in): sets the descriptor anew.
+  void look_at_clock() noexcept {
+    if (!queue_.empty()) set(queue_.begin()->when_);
+  }
+
   /// Calls the functions of all timers that are due.
   void fire_due();
 

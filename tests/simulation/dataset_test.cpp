@@ -1,12 +1,12 @@
-/// The simulated server replies as a real one does.
+/// The server in memory replies as a real one does.
 
 #include <gtest/gtest.h>
 
 #include <random>
 #include <stdexcept>
 
+#include "memory/dataset.hpp"
 #include "resp/make_reply.hpp"
-#include "simulation/dataset.hpp"
 #include "simulation/describe.hpp"
 #include "simulation/server.hpp"
 #include "support/raw_redis.hpp"
@@ -50,7 +50,7 @@ command any_command(std::mt19937& random) {
   auto const ttl = [&] { return pick({"600000", "700000", "0", "-1"}); };
   auto const bound = [&] { return pick({"-inf", "+inf", "1", "(2", "3.5", "1699999999123456"}); };
   auto const score = [&] { return pick({"1", "2.5", "-7", "1699999999123456"}); };
-  switch (random() % 40) {
+  switch (random() % 43) {
     case 0:
       return {"SET", key(), number()};
     case 1:
@@ -125,6 +125,12 @@ command any_command(std::mt19937& random) {
       return {"DECRBY", key(), number()};
     case 36:
       return {"PEXPIRE", key(), ttl()};
+    case 39:
+      return {"APPEND", key(), member()};
+    case 40:
+      return {"LPUSH", key(), member(), member()};
+    case 41:
+      return {"LLEN", key()};
     case 38:
       return {"LPOS", key(), member()};
     case 37:

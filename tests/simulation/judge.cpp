@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "memory/arguments.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
-#include "simulation/arguments.hpp"
 #include "wire/redisson/permit_id.hpp"
 
 namespace holdfast::simulation {
+
+using memory::number_of;
+
 namespace {
 
 /// A free lock with waiting callers is taken within this time: two re-checks, an outage, and the latency.

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "memory/arguments.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
-#include "simulation/arguments.hpp"
 #include "wire/lock_names.hpp"
 #include "wire/plain/barrier.hpp"
 #include "wire/plain/election.hpp"
@@ -21,6 +21,9 @@
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast::simulation {
+
+using memory::number_of;
+
 namespace {
 
 namespace plain = recipes::plain;

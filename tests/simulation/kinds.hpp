@@ -7,9 +7,11 @@
 
 #include "engine/recipe.hpp"
 #include "judge/rules.hpp"
-#include "simulation/dataset.hpp"
+#include "memory/dataset.hpp"
 
 namespace holdfast::simulation {
+
+using memory::dataset;
 
 /// One kind of lock, as the judge knows it.
 struct kind {

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <string_view>
 
-#include "simulation/arguments.hpp"
+#include "memory/arguments.hpp"
 
 namespace holdfast::simulation {
+
+using memory::number_of;
+
 namespace {
 
 /// Who waits at an open latch passes within this time: two re-checks, an outage, and the latency.

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <set>
 
+#include "memory/dataset.hpp"
+#include "memory/lua_scripts.hpp"
 #include "resp/make_reply.hpp"
 #include "resp/parser.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/all.hpp"
-#include "simulation/dataset.hpp"
-#include "simulation/lua_scripts.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/permits.hpp"
 #include "wire/plain/shared.hpp"
@@ -22,7 +22,11 @@
 namespace holdfast::simulation {
 namespace {
 
-namespace redisson = names::redisson;
+using memory::command;
+using memory::dataset;
+using memory::lua_scripts;
+
+namespace of_redisson = names::redisson;
 using name_set = std::set<std::string>;
 
 constexpr std::string_view uuid_of_other = "22222222-2222-4222-8222-222222222222";
@@ -179,14 +183,14 @@ RC_GTEST_PROP(names_in_lua, of_permits_are_those_of_cpp, ()) {
 
 RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
-  auto const queue = redisson::fair_queue(name);
-  auto const timeouts = redisson::fair_timeouts(name);
-  auto const channel = redisson::lock_channel(name);
+  auto const queue = of_redisson::fair_queue(name);
+  auto const timeouts = of_redisson::fair_timeouts(name);
+  auto const channel = of_redisson::lock_channel(name);
   recording_server server;
   server.prepare({"HSET", name, first_owner, "1"});
   server.prepare({"RPUSH", queue, other_owner});
   server.prepare({"ZADD", timeouts, "9000000000000", other_owner});
-  name_set const expected{name, queue, timeouts, redisson::waiter_channel(name, other_owner)};
+  name_set const expected{name, queue, timeouts, of_redisson::waiter_channel(name, other_owner)};
   RC_ASSERT(server.named_by(recipes::redisson::fair.release({name, first_owner}, {})) == expected);
 
   server.prepare({"HSET", name, first_owner, "1"});
@@ -202,11 +206,11 @@ RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
 
 RC_GTEST_PROP(names_in_lua, of_a_reader_s_holds_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
-  auto const channel = redisson::rw_channel(name);
-  auto const lives = redisson::suffixed(name, {});
-  name_set const expected{name, redisson::reader_timeout(name, first_owner, 1),
-                          redisson::reader_timeout(name, other_owner, 1),
-                          redisson::reader_timeout(name, other_owner, 2), channel};
+  auto const channel = of_redisson::rw_channel(name);
+  auto const lives = of_redisson::suffixed(name, {});
+  name_set const expected{name, of_redisson::reader_timeout(name, first_owner, 1),
+                          of_redisson::reader_timeout(name, other_owner, 1),
+                          of_redisson::reader_timeout(name, other_owner, 2), channel};
   recording_server server;
   server.prepare({"HSET", name, "mode", "read", first_owner, "1", other_owner, "2"});
   RC_ASSERT(server.named_by(recipes::redisson::reader.release({name, first_owner}, {})) == expected);
@@ -219,22 +223,23 @@ RC_GTEST_PROP(names_in_lua, of_a_reader_s_holds_are_those_of_cpp, ()) {
 
 RC_GTEST_PROP(names_in_lua, of_redisson_s_objects_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
-  auto const queue = redisson::fair_queue(name);
+  auto const queue = of_redisson::fair_queue(name);
   struct object {
     command made_by;
     name_set names;
   };
   std::vector<object> const objects{
       {{},
-       {queue, redisson::fair_timeouts(name), redisson::lock_channel(name), redisson::rw_channel(name),
-        redisson::semaphore_channel(name), redisson::latch_channel(name), names::permit_queue(name)}},
+       {queue, of_redisson::fair_timeouts(name), of_redisson::lock_channel(name),
+        of_redisson::rw_channel(name), of_redisson::semaphore_channel(name), of_redisson::latch_channel(name),
+        names::permit_queue(name)}},
       {{"HSET", name, first_owner, "1"},
-       {queue, redisson::fair_timeouts(name), redisson::lock_channel(name), redisson::token(name)}},
+       {queue, of_redisson::fair_timeouts(name), of_redisson::lock_channel(name), of_redisson::token(name)}},
       {{"HSET", name, "mode", "read", first_owner, "1", other_owner, "2"},
-       {redisson::reader_timeout(name, first_owner, 1), redisson::reader_timeout(name, other_owner, 1),
-        redisson::reader_timeout(name, other_owner, 2), redisson::rw_channel(name)}},
+       {of_redisson::reader_timeout(name, first_owner, 1), of_redisson::reader_timeout(name, other_owner, 1),
+        of_redisson::reader_timeout(name, other_owner, 2), of_redisson::rw_channel(name)}},
       {{"SET", name, "3"},
-       {redisson::permits(name), redisson::semaphore_channel(name), redisson::latch_channel(name)}},
+       {of_redisson::permits(name), of_redisson::semaphore_channel(name), of_redisson::latch_channel(name)}},
   };
   recipes::plain::keys const keys{name};
   for (auto const& [made_by, expected] : objects) {

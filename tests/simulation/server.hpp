@@ -1,26 +1,24 @@
-/// A simulated Redis server: data, scripts, subscribers.
+/// A simulated Redis server: one in memory, with outages, and with copies of its data.
 #pragma once
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "memory/server.hpp"
 #include "resp/reply.hpp"
-#include "simulation/dataset.hpp"
 #include "simulation/replication.hpp"
 #include "simulation/world.hpp"
 
 namespace holdfast::simulation {
 
-/// One command, or a transaction: MULTI, EXEC, and those between.
-using commands = std::vector<command>;
+using memory::command;
+using memory::commands;
+using memory::dataset;
 
-/// One server. Commands take no time.
 class server {
  public:
   server(world& shared_world, std::string host) : world_{shared_world}, host_{std::move(host)} {}
@@ -29,13 +27,18 @@ class server {
 
   [[nodiscard]] std::string const& host() const noexcept { return host_; }
 
-  /// Any command, also EVALSHA and EVAL. Throws std::logic_error for a command that isn't simulated, also
-  /// when a script calls it.
-  resp::reply execute(command const& words);
-  /// The reply to each.
-  std::vector<resp::reply> execute(commands const& request);
-
-  void flush_scripts() { known_scripts_.clear(); }
+  /// As memory::server, now.
+  resp::reply execute(command const& words) { return server_.execute(words, world_.now()); }
+  std::vector<resp::reply> execute(commands const& request) { return server_.execute(request, world_.now()); }
+  void flush_scripts() { server_.flush_scripts(); }
+  void subscribe(std::string const& channel, void const* subscriber, memory::server::listener notify) {
+    server_.subscribe(channel, subscriber, std::move(notify));
+  }
+  void unsubscribe(std::string const& channel, void const* subscriber) {
+    server_.unsubscribe(channel, subscriber);
+  }
+  /// The data, as of now.
+  [[nodiscard]] dataset& data() { return server_.data(world_.now()); }
 
   /// No client reaches it until then.
   void vanish(time_point until) noexcept {
@@ -64,24 +67,7 @@ class server {
   [[nodiscard]] std::uint64_t offset() const noexcept { return copies_.offset(); }
   [[nodiscard]] replication& copies() noexcept { return copies_; }
 
-  using listener = std::function<void(std::string const& message)>;
-  void subscribe(std::string const& channel, void const* subscriber, listener notify) {
-    unsubscribe(channel, subscriber);
-    subscribers_[channel].emplace_back(subscriber, std::move(notify));
-  }
-  void unsubscribe(std::string const& channel, void const* subscriber);
-
-  /// The data, as of now.
-  [[nodiscard]] dataset& data() {
-    data_.go_on_to(world_.now());
-    return data_;
-  }
-
  private:
-  [[nodiscard]] resp::reply count_listeners(std::string const& channel) const;
-  std::int64_t publish(std::string const& channel, std::string const& message);
-  resp::reply run(std::string const& source, command const& words);
-
   world& world_;
   std::string const host_;
   time_point away_until_{};
@@ -89,15 +75,10 @@ class server {
   time_point trouble_until_{};
   bool left_behind_ = false;
   replication copies_{world_};
-  dataset data_{
-      [this](std::string const& channel, std::string const& message) { return publish(channel, message); },
-      [this] {
-        copies_.on_write();
-        return copies_.offset();
-      }};
-  std::unordered_map<std::string, std::string> known_scripts_;  ///< text by SHA-1
-  /// In the order in which they came: that of their addresses would differ from run to run.
-  std::map<std::string, std::vector<std::pair<void const*, listener>>> subscribers_;
+  memory::server server_{host_, [this] {
+                           copies_.on_write();
+                           return copies_.offset();
+                         }};
 };
 
 /// A single server, or the masters of a quorum.

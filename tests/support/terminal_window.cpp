@@ -61,7 +61,7 @@ terminal_window::~terminal_window() {
 void terminal_window::signal(int const number) const { kill(pid_, number); }
 
 void terminal_window::type(std::string_view const keys) const {
-  if (write(master_, keys.data(), keys.size()) != static_cast<ssize_t>(keys.size())) {
+  if (::write(master_, keys.data(), keys.size()) != static_cast<ssize_t>(keys.size())) {
     throw std::runtime_error{"can't type into the pseudo-terminal"};
   }
 }
@@ -80,7 +80,7 @@ void terminal_window::hang_up() {
 std::string const& terminal_window::seen() {
   std::array<char, 4096> buffer{};
   for (;;) {
-    auto const size_read = master_ < 0 ? -1 : read(master_, buffer.data(), buffer.size());
+    auto const size_read = master_ < 0 ? -1 : ::read(master_, buffer.data(), buffer.size());
     if (size_read <= 0) return output_;
     output_.append(buffer.data(), static_cast<std::size_t>(size_read));
   }

@@ -81,6 +81,17 @@ TEST(url, takes_a_socket) {
   EXPECT_EQ(parse_url("unix://u:p@/r.sock").user, "u");
 }
 
+TEST(url, takes_a_name_in_memory) {
+  auto const parsed = parse_url("memory://orders-2?wire=redisson");
+  EXPECT_EQ(parsed.transport, scheme::memory);
+  EXPECT_EQ(parsed.host, "orders-2");
+  EXPECT_EQ(parsed.display, "memory://orders-2?wire=redisson");
+  EXPECT_EQ(parse_url("memory://").host, "");
+  for (auto const* const more :
+       {"memory://a/1", "memory://u:p@a", "memory://a:1", "memory://a?db=1", "memory:///"})
+    EXPECT_THROW((void)parse_url(more), holdfast::error) << more;
+}
+
 TEST(url, takes_tls_parameters) {
   auto const parsed = parse_url("rediss://h:6380/1?ca=/etc/c++/ca.pem&cert=/a%26b.pem&key=/k.pem&verify=no");
   EXPECT_EQ(parsed.transport, scheme::tls);

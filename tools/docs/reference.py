@@ -7,7 +7,7 @@ import sys
 import xml.etree.ElementTree
 
 KINDS = {"class": "class", "struct": "struct"}
-NAMESPACES = {"holdfast", "holdfast::async"}  # whose free names are public
+NAMESPACES = {"holdfast", "holdfast::async", "holdfast::memory"}  # whose free names are public
 
 
 def escaped(text):

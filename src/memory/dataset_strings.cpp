@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <chrono>
 
+#include "memory/arguments.hpp"
+#include "memory/dataset.hpp"
 #include "resp/make_reply.hpp"
-#include "simulation/arguments.hpp"
-#include "simulation/dataset.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 namespace {
 
+using resp::make_error;
 using resp::make_integer;
 using resp::make_text;
 
@@ -38,9 +39,21 @@ resp::reply dataset::set(arguments args) {
 }
 
 resp::reply dataset::increase(std::string const& key, std::int64_t by) {
-  auto& number = get_or_make<std::string>(key);
-  number = std::to_string(number_of(number) + by);
-  return make_integer(number_of(number));
+  auto* const stored = find_as<std::string>(key);
+  auto const number = stored == nullptr ? 0 : number_of(*stored);
+  if (stored != nullptr && std::to_string(number) != *stored)
+    return make_error("ERR value is not an integer or out of range");
+  std::int64_t sum = 0;
+  if (__builtin_add_overflow(number, by, &sum))
+    return make_error("ERR increment or decrement would overflow");
+  get_or_make<std::string>(key) = std::to_string(sum);
+  return make_integer(sum);
+}
+
+resp::reply dataset::append(arguments args) {
+  auto& text = get_or_make<std::string>(args[0]);
+  text += args[1];
+  return make_integer(static_cast<std::int64_t>(text.size()));
 }
 
 resp::reply dataset::incr(arguments args) { return increase(args[0], 1); }
@@ -63,4 +76,4 @@ resp::reply dataset::getrange(arguments args) {
       stored->substr(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first) + 1));
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

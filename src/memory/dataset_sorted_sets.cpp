@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <limits>
 
+#include "memory/arguments.hpp"
+#include "memory/dataset.hpp"
 #include "resp/make_reply.hpp"
-#include "simulation/arguments.hpp"
-#include "simulation/dataset.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 namespace {
 
 using resp::make_array;
@@ -166,4 +166,4 @@ resp::reply dataset::zremrangebyrank(arguments args) {
   return make_integer(static_cast<std::int64_t>(to - from));
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

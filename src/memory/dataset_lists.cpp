@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "memory/arguments.hpp"
+#include "memory/dataset.hpp"
 #include "resp/make_reply.hpp"
-#include "simulation/arguments.hpp"
-#include "simulation/dataset.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 namespace {
 
 using resp::make_array;
@@ -19,6 +19,17 @@ resp::reply dataset::rpush(arguments args) {
   auto& elements = get_or_make<list>(args[0]);
   elements.insert(elements.end(), args.begin() + 1, args.end());
   return make_integer(static_cast<std::int64_t>(elements.size()));
+}
+
+resp::reply dataset::lpush(arguments args) {
+  auto& elements = get_or_make<list>(args[0]);
+  elements.insert(elements.begin(), args.rbegin(), args.rend() - 1);
+  return make_integer(static_cast<std::int64_t>(elements.size()));
+}
+
+resp::reply dataset::llen(arguments args) {
+  auto const* const elements = find_as<list>(args[0]);
+  return make_integer(elements == nullptr ? 0 : static_cast<std::int64_t>(elements->size()));
 }
 
 resp::reply dataset::lpop(arguments args) {
@@ -72,4 +83,4 @@ resp::reply dataset::lrem(arguments args) {
   return make_integer(count);
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

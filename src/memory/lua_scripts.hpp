@@ -11,7 +11,7 @@
 
 struct lua_State;
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 
 /// One interpreter. Compiled scripts are kept for its life.
 class lua_scripts {
@@ -35,4 +35,4 @@ class lua_scripts {
   std::unique_ptr<lua_State, closer> state_;
 };
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

@@ -1,4 +1,4 @@
-#include "simulation/lua_scripts.hpp"
+#include "memory/lua_scripts.hpp"
 
 #include <cmath>
 #include <cstdio>
@@ -15,7 +15,7 @@ extern "C" {
 
 #include "resp/make_reply.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 namespace {
 
 /// The interpreter runs one script at a time, on one thread.
@@ -31,7 +31,7 @@ void push_field(lua_State* lua, char const* name, std::string_view text) {
   lua_setfield(lua, -2, name);
 }
 
-/// A status ("OK", the name of a type) becomes a table with `ok`. The simulated server replies with plain
+/// A status ("OK", the name of a type) becomes a table with `ok`. The server in memory replies with plain
 /// text, so the command decides.
 void push(lua_State* lua, resp::reply const& reply, bool status) {
   switch (reply.type) {
@@ -193,4 +193,4 @@ resp::reply lua_scripts::run(std::string const& source, std::vector<std::string>
   return result;
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 
 inline std::int64_t number_of(std::string const& argument) {
   return std::strtoll(argument.c_str(), nullptr, 10);
@@ -26,4 +26,4 @@ inline std::pair<std::size_t, std::size_t> positions(std::int64_t first, std::in
   return {static_cast<std::size_t>(first), static_cast<std::size_t>(last) + 1};
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

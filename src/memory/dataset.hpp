@@ -1,5 +1,5 @@
-/// The data in the memory of a Redis server, as far as our scripts use it: keys of four types, their ttls,
-/// and the commands.
+/// The data in the memory of a Redis server, as far as Holdfast uses it: keys of four types, their ttls, and
+/// the commands.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include "base/clock.hpp"
 #include "resp/reply.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 
 using command = std::vector<std::string>;
 
@@ -29,12 +29,18 @@ class dataset {
   /// Called for each write; returns how many there were.
   using write_counter = std::function<std::uint64_t()>;
 
-  explicit dataset(
-      publisher publish, write_counter count = [] { return 0; })
+  /// `count`: empty: came() isn't asked for.
+  explicit dataset(publisher publish, write_counter count = {})
       : publish_{std::move(publish)}, count_write_{std::move(count)} {}
 
-  /// Throws std::logic_error for a command that isn't simulated.
+  /// Throws std::logic_error for a command that it doesn't have. Arguments aren't checked: it serves our own
+  /// scripts and client.
   resp::reply execute(command const& words, time_point now);
+
+  void clear() {
+    keys_.clear();
+    came_.clear();
+  }
 
   /// Its time of day differs from that of other servers.
   void set_clock_ahead(std::chrono::nanoseconds by) noexcept { clock_ahead_ = by; }
@@ -88,7 +94,9 @@ class dataset {
   void drop_if_empty(std::string const& key);
   resp::reply increase(std::string const& key, std::int64_t by);
   /// A write is under way that brings something new.
-  void note_new(std::string const& key, std::string const& word) { new_.emplace_back(key, word); }
+  void note_new(std::string const& key, std::string const& word) {
+    if (count_write_) new_.emplace_back(key, word);
+  }
   void note_write();
   [[nodiscard]] ranking ranked(std::string const& key);
 
@@ -108,6 +116,7 @@ class dataset {
   resp::reply incrby(arguments args);
   resp::reply decrby(arguments args);
   resp::reply getrange(arguments args);
+  resp::reply append(arguments args);
   // dataset_hashes.cpp
   resp::reply hset(arguments args);
   resp::reply hsetnx(arguments args);
@@ -133,6 +142,8 @@ class dataset {
   resp::reply zremrangebyrank(arguments args);
   // dataset_lists.cpp
   resp::reply rpush(arguments args);
+  resp::reply lpush(arguments args);
+  resp::reply llen(arguments args);
   resp::reply lpop(arguments args);
   resp::reply lindex(arguments args);
   resp::reply lpos(arguments args);
@@ -146,6 +157,7 @@ class dataset {
   std::map<std::pair<std::string, std::string>, std::uint64_t> came_;
   time_point now_{};
   std::chrono::nanoseconds clock_ahead_{0};
+  std::int64_t last_time_ = 0;  ///< what TIME said last, in microseconds
 };
 
 template <class T>
@@ -168,4 +180,4 @@ void dataset::drop_if_empty(std::string const& key) {
   if (auto const* const data = find_as<T>(key); data != nullptr && data->empty()) keys_.erase(key);
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

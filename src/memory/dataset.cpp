@@ -1,4 +1,4 @@
-#include "simulation/dataset.hpp"
+#include "memory/dataset.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "memory/arguments.hpp"
 #include "resp/make_reply.hpp"
-#include "simulation/arguments.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 namespace {
 
 using resp::make_array;
@@ -21,8 +21,8 @@ using std::chrono::milliseconds;
 /// Whether the command has written something, as its reply tells. In doubt it hasn't: a WAIT then counts
 /// less.
 bool writes(std::string_view name, resp::reply const& reply) {
-  static std::set<std::string_view> const always{"HSET", "INCR",    "INCRBY", "DECRBY",
-                                                 "ZADD", "ZINCRBY", "RPUSH"};
+  static std::set<std::string_view> const always{"HSET", "INCR",    "INCRBY", "DECRBY", "APPEND",
+                                                 "ZADD", "ZINCRBY", "RPUSH",  "LPUSH"};
   static std::set<std::string_view> const by_reply{"DEL",  "PEXPIRE", "SET",  "HSETNX",  "HDEL",
                                                    "ZREM", "LPOP",    "LREM", "ZPOPMIN", "ZREMRANGEBYRANK"};
   if (reply.is_error()) return false;
@@ -35,57 +35,39 @@ bool writes(std::string_view name, resp::reply const& reply) {
 }  // namespace
 
 std::map<std::string, dataset::handler, std::less<>> const& dataset::handlers() {
-  static std::map<std::string, handler, std::less<>> const all{{"PING", &dataset::ping},
-                                                               {"TIME", &dataset::time},
-                                                               {"PUBLISH", &dataset::publish},
-                                                               {"DEL", &dataset::del},
-                                                               {"EXISTS", &dataset::exists},
-                                                               {"TYPE", &dataset::type},
-                                                               {"PEXPIRE", &dataset::pexpire},
-                                                               {"PTTL", &dataset::pttl},
-                                                               {"GET", &dataset::get},
-                                                               {"SET", &dataset::set},
-                                                               {"INCR", &dataset::incr},
-                                                               {"INCRBY", &dataset::incrby},
-                                                               {"DECRBY", &dataset::decrby},
-                                                               {"GETRANGE", &dataset::getrange},
-                                                               {"HSET", &dataset::hset},
-                                                               {"HSETNX", &dataset::hsetnx},
-                                                               {"HGET", &dataset::hget},
-                                                               {"HDEL", &dataset::hdel},
-                                                               {"HEXISTS", &dataset::hexists},
-                                                               {"HLEN", &dataset::hlen},
-                                                               {"HKEYS", &dataset::hkeys},
-                                                               {"HGETALL", &dataset::hgetall},
-                                                               {"HSTRLEN", &dataset::hstrlen},
-                                                               {"HSCAN", &dataset::hscan},
-                                                               {"LPOS", &dataset::lpos},
-                                                               {"ZADD", &dataset::zadd},
-                                                               {"ZINCRBY", &dataset::zincrby},
-                                                               {"ZREM", &dataset::zrem},
-                                                               {"ZSCORE", &dataset::zscore},
-                                                               {"ZRANK", &dataset::zrank},
-                                                               {"ZCARD", &dataset::zcard},
-                                                               {"ZCOUNT", &dataset::zcount},
-                                                               {"ZRANGE", &dataset::zrange},
-                                                               {"ZPOPMIN", &dataset::zpopmin},
-                                                               {"ZRANGEBYSCORE", &dataset::zrangebyscore},
-                                                               {"RPUSH", &dataset::rpush},
-                                                               {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
-                                                               {"LPOP", &dataset::lpop},
-                                                               {"LINDEX", &dataset::lindex},
-                                                               {"LRANGE", &dataset::lrange},
-                                                               {"LREM", &dataset::lrem}};
+  static std::map<std::string, handler, std::less<>> const all{
+      {"PING", &dataset::ping},       {"TIME", &dataset::time},
+      {"PUBLISH", &dataset::publish}, {"DEL", &dataset::del},
+      {"EXISTS", &dataset::exists},   {"TYPE", &dataset::type},
+      {"PEXPIRE", &dataset::pexpire}, {"PTTL", &dataset::pttl},
+      {"GET", &dataset::get},         {"SET", &dataset::set},
+      {"INCR", &dataset::incr},       {"INCRBY", &dataset::incrby},
+      {"DECRBY", &dataset::decrby},   {"GETRANGE", &dataset::getrange},
+      {"APPEND", &dataset::append},   {"HSET", &dataset::hset},
+      {"HSETNX", &dataset::hsetnx},   {"HGET", &dataset::hget},
+      {"HDEL", &dataset::hdel},       {"HEXISTS", &dataset::hexists},
+      {"HLEN", &dataset::hlen},       {"HKEYS", &dataset::hkeys},
+      {"HGETALL", &dataset::hgetall}, {"HSTRLEN", &dataset::hstrlen},
+      {"HSCAN", &dataset::hscan},     {"LPOS", &dataset::lpos},
+      {"ZADD", &dataset::zadd},       {"ZINCRBY", &dataset::zincrby},
+      {"ZREM", &dataset::zrem},       {"ZSCORE", &dataset::zscore},
+      {"ZRANK", &dataset::zrank},     {"ZCARD", &dataset::zcard},
+      {"ZCOUNT", &dataset::zcount},   {"ZRANGE", &dataset::zrange},
+      {"ZPOPMIN", &dataset::zpopmin}, {"ZRANGEBYSCORE", &dataset::zrangebyscore},
+      {"LPUSH", &dataset::lpush},     {"LLEN", &dataset::llen},
+      {"RPUSH", &dataset::rpush},     {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
+      {"LPOP", &dataset::lpop},       {"LINDEX", &dataset::lindex},
+      {"LRANGE", &dataset::lrange},   {"LREM", &dataset::lrem}};
   return all;
 }
 
 resp::reply dataset::execute(command const& words, time_point now) {
   now_ = now;
   auto const found = handlers().find(words.front());
-  if (found == handlers().end()) throw std::logic_error{"not simulated: the command " + words.front()};
+  if (found == handlers().end()) throw std::logic_error{"the server in memory doesn't have " + words.front()};
   try {
     auto reply = (this->*found->second)(std::span{words}.subspan(1));
-    if (writes(words.front(), reply)) note_write();
+    if (count_write_ && writes(words.front(), reply)) note_write();
     new_.clear();
     return reply;
   } catch (wrong_type const&) {
@@ -176,9 +158,14 @@ dataset::value* dataset::find(std::string const& key) {
 
 resp::reply dataset::ping(arguments) { return make_text("PONG"); }
 
+/// No two are the same, as with a real server: a queue's order comes from them, also where a test holds the
+/// clock. One that was set back by a second or more is believed.
 resp::reply dataset::time(arguments) {
-  auto const micros =
+  constexpr std::int64_t a_second = 1'000'000;
+  auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>((now_ + clock_ahead_).time_since_epoch()).count();
+  if (micros <= last_time_ && last_time_ < micros + a_second) micros = last_time_ + 1;
+  last_time_ = micros;
   return make_array(
       {make_text(std::to_string(micros / 1'000'000)), make_text(std::to_string(micros % 1'000'000))});
 }
@@ -220,4 +207,4 @@ resp::reply dataset::pttl(arguments args) {
   return make_integer(std::chrono::round<milliseconds>(stored->end - now_).count());
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

@@ -1,9 +1,9 @@
 // Commands about hashes.
 
+#include "memory/dataset.hpp"
 #include "resp/make_reply.hpp"
-#include "simulation/dataset.hpp"
 
-namespace holdfast::simulation {
+namespace holdfast::memory {
 namespace {
 
 using resp::make_array;
@@ -82,4 +82,4 @@ resp::reply dataset::hstrlen(arguments args) {
   return make_integer(static_cast<std::int64_t>(stored.text.size()));
 }
 
-}  // namespace holdfast::simulation
+}  // namespace holdfast::memory

@@ -1,0 +1,159 @@
+#include "memory/node.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <stdexcept>
+#include <utility>
+
+#include "memory/session.hpp"
+
+namespace holdfast::memory {
+namespace {
+
+struct directory {
+  std::mutex guard;
+  std::map<std::string, std::weak_ptr<node>, std::less<>> nodes;
+  std::multimap<std::string, std::weak_ptr<node>> ended;  ///< and may have clients
+};
+directory& all_nodes() {
+  static directory all;
+  return all;
+}
+
+/// TIME is the time of day, also beside a clock that a test holds.
+std::chrono::nanoseconds wall_clock_ahead() {
+  std::timespec since_boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &since_boot);
+  return std::chrono::system_clock::now().time_since_epoch() - std::chrono::seconds{since_boot.tv_sec} -
+         std::chrono::nanoseconds{since_boot.tv_nsec};
+}
+
+std::string run_id_of(std::string const& name, std::uint64_t start) {
+  return "memory-" + name + '-' + std::to_string(start);
+}
+
+}  // namespace
+
+node::node(std::string name, int replicas)
+    : name_{std::move(name)}, replicas_{replicas}, server_{run_id_of(name_, starts_)} {
+  server_.data({}).set_clock_ahead(wall_clock_ahead());
+}
+
+node::~node() = default;
+
+std::shared_ptr<node> node::make(std::string name, int replicas) {
+  auto made = std::make_shared<node>(std::move(name), replicas);
+  std::vector<std::shared_ptr<node>> former;
+  {
+    auto& all = all_nodes();
+    std::lock_guard const hold{all.guard};
+    if (!all.nodes.try_emplace(made->name(), made).second) {
+      throw std::invalid_argument{"memory://" + made->name() +
+                                  ": there is a deployment of that name in this process already"};
+    }
+    auto const [first, last] = all.ended.equal_range(made->name());
+    for (auto each = first; each != last; ++each) {
+      if (auto left = each->second.lock()) former.push_back(std::move(left));
+    }
+    all.ended.erase(first, last);
+  }
+  for (auto const& each : former) each->break_connections();
+  return made;
+}
+
+std::shared_ptr<node> node::find(std::string_view name) {
+  auto& all = all_nodes();
+  std::lock_guard const hold{all.guard};
+  auto const known = all.nodes.find(name);
+  return known == all.nodes.end() ? nullptr : known->second.lock();
+}
+
+std::uint64_t node::join(session& newcomer) {
+  sessions_.push_back(&newcomer);
+  return ++last_number_;
+}
+
+void node::leave(session& leaver) noexcept { std::erase(sessions_, &leaver); }
+
+session* node::connection(std::uint64_t number) const noexcept {
+  auto const found = std::ranges::find(sessions_, number, &session::number);
+  return found == sessions_.end() ? nullptr : *found;
+}
+
+std::string node::list_of(bool subscribed) const {
+  std::string lines;
+  for (auto const* const each : sessions_) {
+    if (each->subscribed() == subscribed) lines += each->info();
+  }
+  return lines;
+}
+
+void node::begin(trouble which, std::string refusal) {
+  std::lock_guard const hold{guard_};
+  if (over_) return;
+  ++troubles_[index(which)];
+  if (which == trouble::refusing) refusal_ = std::move(refusal);
+  if (which == trouble::unreachable) end_all();
+}
+
+void node::end(trouble which) {
+  std::lock_guard const hold{guard_};
+  if (!over_ && --troubles_[index(which)] == 0) wake_all();
+}
+
+resp::reply node::execute(command const& words) {
+  std::lock_guard const hold{guard_};
+  return server_.execute(words, boot_clock::now());
+}
+
+std::vector<std::string> node::keys() {
+  std::lock_guard const hold{guard_};
+  return server_.data(boot_clock::now()).keys();
+}
+
+void node::end_all() {
+  auto const all = sessions_;
+  for (auto* const each : all) each->end();
+}
+
+void node::wake_all() {
+  auto const all = sessions_;  // one may leave meanwhile
+  for (auto* const each : all) each->go_on();
+}
+
+void node::break_connections() {
+  std::lock_guard const hold{guard_};
+  end_all();
+}
+
+void node::start_again() {
+  std::lock_guard const hold{guard_};
+  end_all();
+  server_.start_again(run_id_of(name_, ++starts_));
+}
+
+void node::forget_scripts() {
+  std::lock_guard const hold{guard_};
+  server_.flush_scripts();
+}
+
+void node::shut() {
+  {
+    auto& all = all_nodes();
+    std::lock_guard const hold{all.guard};
+    std::erase_if(all.ended, [](auto const& former) { return former.second.expired(); });
+    auto const known = all.nodes.find(name_);
+    all.ended.emplace(name_, known->second);
+    all.nodes.erase(known);
+  }
+  std::lock_guard const hold{guard_};
+  over_ = true;
+  troubles_ = {};
+  troubles_[index(trouble::refusing)] = 1;
+  refusal_ = "ERR memory://" + name_ + ": this deployment has ended";
+  wake_all();
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,91 @@
+/// A deployment in memory: a server, the connections to it, and what a test does to both.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "memory/server.hpp"
+
+namespace holdfast::memory {
+
+class session;
+
+/// What may be wrong with a server, for as long as a test likes.
+enum class trouble : std::uint8_t {
+  paused,       ///< it reads no request
+  silent,       ///< it executes requests, and nothing leaves it: neither replies nor messages
+  refusing,     ///< it replies to each request with an error
+  unreachable,  ///< there are no connections to it
+};
+
+/// Known by its name from its beginning to its end. Thread-safe; what says so is called with the guard held.
+class node {
+ public:
+  /// Throws std::invalid_argument if there is one of that name. `replicas`: what WAIT is told.
+  node(std::string name, int replicas);
+  ~node();
+  node(node const&) = delete;
+  node& operator=(node const&) = delete;
+
+  /// Null: there is none.
+  [[nodiscard]] static std::shared_ptr<node> find(std::string_view name);
+  /// Makes it known; there must be a shared pointer to it.
+  static std::shared_ptr<node> make(std::string name, int replicas);
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] int replicas() const noexcept { return replicas_; }
+  [[nodiscard]] std::mutex& guard() noexcept { return guard_; }
+
+  // With the guard held.
+
+  [[nodiscard]] memory::server& server() noexcept { return server_; }
+  [[nodiscard]] bool is(trouble which) const noexcept { return troubles_[index(which)] != 0; }
+  [[nodiscard]] std::string const& refusal() const noexcept { return refusal_; }
+  [[nodiscard]] bool over() const noexcept { return over_; }
+  /// Returns the number of the connection.
+  std::uint64_t join(session& newcomer);
+  void leave(session& leaver) noexcept;
+  /// The connection of that number; null: there is none.
+  [[nodiscard]] session* connection(std::uint64_t number) const noexcept;
+  /// CLIENT LIST of those with subscriptions, or of those without.
+  [[nodiscard]] std::string list_of(bool subscribed) const;
+
+  // For a test.
+
+  /// `refusal`: the error of a server that is refusing.
+  void begin(trouble which, std::string refusal = {});
+  void end(trouble which);
+  resp::reply execute(command const& words);
+  [[nodiscard]] std::vector<std::string> keys();
+  void break_connections();
+  /// Without data and scripts, and with all connections broken.
+  void start_again();
+  void forget_scripts();
+  /// Its name is free, and clients get an error for each request: one that ends later needn't wait for a
+  /// server that is gone. Their connections break when there is a deployment of that name again.
+  void shut();
+
+ private:
+  static constexpr std::size_t index(trouble which) noexcept { return static_cast<std::size_t>(which); }
+  void end_all();
+  void wake_all();
+
+  std::string const name_;
+  int const replicas_;
+  std::mutex guard_;
+  std::uint64_t starts_ = 1;
+  memory::server server_;
+  std::array<int, 4> troubles_{};
+  std::string refusal_{};
+  bool over_ = false;  ///< see shut(); refusing for ever
+  std::uint64_t last_number_ = 0;
+  std::vector<session*> sessions_{};
+};
+
+}  // namespace holdfast::memory

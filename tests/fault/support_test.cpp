@@ -61,7 +61,7 @@ TEST(raw_servers, of_a_quorum_say_the_median_of_their_numbers) {
   std::vector<redis_server*> all;
   for (auto const& master : masters) all.push_back(master.get());
   for (std::size_t i = 0; i != 3; ++i) masters[i].raw().command({"SET", "k", std::string(10 + i, 'x')});
-  raw_servers raw{topology::quorum, all, masters[0]};
+  raw_servers raw{topology::quorum, all, masters[0].socket_path()};
   EXPECT_EQ(raw.command({"STRLEN", "k"}).integer, 10) << "two masters don't have it, which is no majority";
   masters[3].raw().command({"SET", "k", "another"});
   EXPECT_TRUE(raw.exists("k"));

@@ -64,7 +64,7 @@ TEST_F(deadlock, is_never_a_false_alarm_and_always_ends) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   // One of the processes has a network that stands still again and again.
   std::optional<flaky_proxy> network;
-  if (topology_under_test() == topology::single) network.emplace(server_.socket_path());
+  if (on_one_server()) network.emplace(server_.socket_path());
   client slow{network ? network->url() : server_.url(), with_long_timeouts({})};
   std::jthread const weather{[&network, seed](std::stop_token const& over) {
     std::minstd_rand random{seed};

@@ -57,8 +57,8 @@ TEST_P(exclusion, holds_among_threads_clients_and_processes) {
   auto const counter = (server_.folder() / "counter").string();
   std::vector<worker> workers;
   for (auto i = 0; i < 3; ++i) {
-    workers.push_back(
-        worker::loop(server_.url(), std::string{GetParam().title}, "orders", 5s, 2s, 100us, file, counter));
+    workers.push_back(worker::loop(server_.url_for_workers(), std::string{GetParam().title}, "orders", 5s, 2s,
+                                   100us, file, counter));
   }
   {
     auto const end = boot_now() + 2'000'000'000;

@@ -250,8 +250,9 @@ TEST_P(licensing, gets_a_permit_by_polling) {
 
 TEST_P(licensing, comes_back_by_itself_when_its_holder_is_killed) {
   local().try_set_permits(1);
-  auto dead = worker::session(
-      server_.url(), on_redisson() ? "expiring_semaphore_redisson" : "expiring_semaphore", "license", 1s);
+  auto dead =
+      worker::session(server_.url_for_workers(),
+                      on_redisson() ? "expiring_semaphore_redisson" : "expiring_semaphore", "license", 1s);
   ASSERT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   pending waiting;
   remote().async_acquire(waiting.handler());

@@ -111,7 +111,8 @@ TEST_P(fifo, serves_processes_in_the_order_in_which_they_asked) {
   auto token = lease.token();
   std::deque<worker> workers;
   for (auto i = 1u; i <= 4; ++i) {
-    workers.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
+    workers.push_back(
+        worker::session(server_.url_for_workers(), std::string{GetParam().title}, "orders", 5s));
     workers.back().write_line("acquire");
     ASSERT_TRUE(eventually([&] {
       auto const owners = queue();
@@ -142,7 +143,7 @@ TEST_P(fifo, keeps_the_order_of_the_others_when_some_time_out_are_cancelled_or_d
   std::optional<lease> timed_out;
   auto impatient = std::jthread{[&] { timed_out = brief_lock->try_acquire_for(500ms); }};
   {
-    auto dead = worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s);
+    auto dead = worker::session(server_.url_for_workers(), std::string{GetParam().title}, "orders", 5s);
     dead.write_line("acquire");
     auto const is_of_dead = [&](std::string const& owner) {
       return std::ranges::none_of(std::array{&first, &second, &brief},
@@ -236,7 +237,8 @@ TEST_P(fifo, grants_the_lock_by_the_release_itself_past_killed_waiters) {
         {
           std::deque<worker> ahead;
           for (auto i = 1u; i <= 3; ++i) {
-            ahead.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
+            ahead.push_back(
+                worker::session(server_.url_for_workers(), std::string{GetParam().title}, "orders", 5s));
             ahead.back().write_line("acquire");
             ASSERT_TRUE(eventually([&] { return queue().size() == i; }));
           }

@@ -44,8 +44,8 @@ TEST_P(ownership, shows_a_ttl_on_every_key_at_every_look) {
   auto const file = (server_.folder() / "history").string();
   std::vector<worker> workers;
   for (auto i = 0; i < 3; ++i) {
-    workers.push_back(
-        worker::loop(server_.url(), std::string{GetParam().title}, "orders", 5s, 1500ms, 200us, file));
+    workers.push_back(worker::loop(server_.url_for_workers(), std::string{GetParam().title}, "orders", 5s,
+                                   1500ms, 200us, file));
   }
   auto checks = 0;
   auto const begin = boot_now();

@@ -230,7 +230,7 @@ TEST_F(plain_permits, are_not_those_of_the_other_wire) {
 
 TEST_F(plain_permits, come_back_from_a_killed_holder_when_their_time_is_over) {
   p_.set_permits(1);
-  auto dead = worker::session(server_.url(), "expiring_semaphore", "p", 1s);
+  auto dead = worker::session(server_.url_for_workers(), "expiring_semaphore", "p", 1s);
   ASSERT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   pending waiting;
   remote_.async_acquire(waiting.handler());
@@ -243,7 +243,7 @@ TEST_F(plain_permits, come_back_from_a_killed_holder_when_their_time_is_over) {
 TEST_F(plain_permits, are_not_held_up_by_a_killed_waiter) {
   p_.set_permits(1);
   auto held = p_.acquire();
-  auto dead = worker::session(server_.url(), "expiring_semaphore", "p", 30s);
+  auto dead = worker::session(server_.url_for_workers(), "expiring_semaphore", "p", 30s);
   ASSERT_EQ(dead.reply_to("wait"), "waiting");
   ASSERT_TRUE(has_waiters(1));
   pending waiting;

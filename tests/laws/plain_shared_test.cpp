@@ -162,7 +162,7 @@ TEST_F(plain_shared, lets_readers_in_that_waited_behind_a_writer_that_leaves) {
 
 TEST_F(plain_shared, lets_readers_in_that_would_wait_behind_a_dead_writer) {
   auto const reading = m_.acquire_shared();
-  auto dead = worker::session(server_.url(), "shared_mutex_inbox", "m", 30s);
+  auto dead = worker::session(server_.url_for_workers(), "shared_mutex_inbox", "m", 30s);
   EXPECT_EQ(dead.reply_to("wait"), "waiting");
   ASSERT_TRUE(has_waiters(1));
   dead.kill9();
@@ -173,7 +173,7 @@ TEST_F(plain_shared, lets_readers_in_that_would_wait_behind_a_frozen_writer_unti
   client asking_client{server_.url(), with_long_timeouts({.recheck = 100ms})};
   shared_mutex asking{asking_client, "m"};
   auto const reading = m_.acquire_shared();
-  auto frozen = worker::session(server_.url(), "shared_mutex_inbox", "m", 30s);
+  auto frozen = worker::session(server_.url_for_workers(), "shared_mutex_inbox", "m", 30s);
   EXPECT_EQ(frozen.reply_to("wait"), "waiting");
   ASSERT_TRUE(has_waiters(1));
   frozen.freeze();
@@ -186,7 +186,7 @@ TEST_F(plain_shared, lets_readers_in_that_would_wait_behind_a_frozen_writer_unti
 }
 
 TEST_F(plain_shared, gives_each_reader_a_time_of_its_own) {
-  auto dead = worker::session(server_.url(), std::string{shared_reader.title}, "m", 1s);
+  auto dead = worker::session(server_.url_for_workers(), std::string{shared_reader.title}, "m", 1s);
   EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   dead.kill9();
   auto living = m_.acquire_shared();

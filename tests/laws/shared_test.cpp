@@ -259,7 +259,7 @@ TEST_P(shared_on_either_wire, renews_beside_a_reader_of_a_longer_lease_without_c
 }
 
 TEST_P(shared_on_either_wire, has_nobody_wait_for_a_killed_reader_when_those_who_came_later_have_gone) {
-  auto dead = worker::session(server_.url(), std::string{reader().title}, "m", 1s);
+  auto dead = worker::session(server_.url_for_workers(), std::string{reader().title}, "m", 1s);
   EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   auto lease = remote_.acquire_shared();
   pending writing;
@@ -273,7 +273,7 @@ TEST_P(shared_on_either_wire, has_nobody_wait_for_a_killed_reader_when_those_who
 }
 
 TEST_P(shared_on_either_wire, lets_a_writer_in_when_a_killed_reader_was_the_last) {
-  auto dead = worker::session(server_.url(), std::string{reader().title}, "m", 1s);
+  auto dead = worker::session(server_.url_for_workers(), std::string{reader().title}, "m", 1s);
   EXPECT_EQ(dead.reply_to("acquire").rfind("held ", 0), 0u);
   pending writing;
   m_.async_acquire(writing.handler());

@@ -80,7 +80,7 @@ TEST_P(wake_up, takes_a_dead_holders_lock_shortly_after_its_expiry_among_200000_
 }
 
 TEST_P(wake_up, hands_a_killed_process_s_lock_to_a_waiter_after_its_ttl) {
-  auto dead = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
+  auto dead = worker::session(server_.url_for_workers(), std::string{GetParam().title}, "orders", 1s);
   auto const token = std::stoll(dead.reply_to("acquire").substr(5));
   auto redis = connect({.recheck = 30s});
   pending p;
@@ -104,7 +104,8 @@ TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
   {
     std::deque<worker> ahead;
     for (auto i = 0; i < 3; ++i) {
-      ahead.push_back(worker::session(server_.url(), std::string{GetParam().title}, "orders", 5s));
+      ahead.push_back(
+          worker::session(server_.url_for_workers(), std::string{GetParam().title}, "orders", 5s));
       ahead.back().write_line("acquire");
     }
     ASSERT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 4; }));
@@ -123,7 +124,7 @@ TEST_P(wake_up, passes_a_frozen_waiter_by_within_its_grace) {
   if (waits_for_dead_waiters()) GTEST_SKIP() << "Redisson's fair lock waits until the head's credit is over";
   auto holder = connect();
   auto lease = lock(holder)->acquire();
-  auto frozen = worker::session(server_.url(), std::string{GetParam().title}, "orders", 1s);
+  auto frozen = worker::session(server_.url_for_workers(), std::string{GetParam().title}, "orders", 1s);
   ASSERT_TRUE(
       eventually([&] { return frozen.reply_to("try 50") == "busy"; }));  // may find no server at first
   frozen.write_line("acquire");

@@ -3,6 +3,7 @@
 #include "cluster_servers.hpp"
 #include "eventually.hpp"
 #include "independent_servers.hpp"
+#include "memory_server.hpp"
 #include "sentinel_servers.hpp"
 #include "server_dialect.hpp"
 
@@ -64,6 +65,10 @@ independent_servers& shared_masters() {
   static independent_servers all;
   return all;
 }
+memory_server& shared_memory() {
+  static memory_server one{"laws"};
+  return one;
+}
 
 /// The masters of the quorum, each behind a proxy.
 std::string const& shared_proxies_url() {
@@ -113,15 +118,17 @@ void choose_topology(int& argc, char** argv) {
     --argc;
     break;
   }
-  static std::map<std::string, topology> const names{
-      {"sentinel", topology::sentinel}, {"cluster", topology::cluster}, {"quorum", topology::quorum}};
+  static std::map<std::string, topology> const names{{"sentinel", topology::sentinel},
+                                                     {"cluster", topology::cluster},
+                                                     {"quorum", topology::quorum},
+                                                     {"memory", topology::memory}};
   constexpr std::string_view option = "--on=";
   for (auto position = 1; position < argc; ++position) {
     auto const word = std::string_view{argv[position]};
     if (!word.starts_with(option)) continue;
     auto const known = names.find(std::string{word.substr(option.size())});
     if (known == names.end()) {
-      std::fprintf(stderr, "%s: sentinel, cluster or quorum\n", argv[position]);
+      std::fprintf(stderr, "%s: sentinel, cluster, quorum or memory\n", argv[position]);
       std::exit(2);
     }
     chosen_topology = known->second;
@@ -131,9 +138,10 @@ void choose_topology(int& argc, char** argv) {
   }
 }
 
-raw_servers::raw_servers(topology deployment, std::vector<redis_server*> masters, redis_server& home)
-    : raw_redis{home.raw()}, deployment_{deployment}, masters_{std::move(masters)} {
+raw_servers::raw_servers(topology deployment, std::vector<redis_server*> masters, std::string const& home)
+    : raw_redis{home}, deployment_{deployment}, masters_{std::move(masters)} {
   for (auto const* master : masters_) clients_.push_back(master->raw());
+  if (clients_.empty()) clients_.emplace_back(home);
 }
 
 raw_reply raw_servers::command(std::vector<std::string> const& words) {
@@ -149,7 +157,7 @@ raw_reply raw_servers::command(std::vector<std::string> const& words) {
 }
 
 void raw_servers::pipeline(std::vector<std::vector<std::string>> const& commands) {
-  if (deployment_ == topology::single || deployment_ == topology::sentinel)
+  if (deployment_ != topology::cluster && deployment_ != topology::quorum)
     return raw_redis::pipeline(commands);
   for (auto const& words : commands) command(words);
 }
@@ -247,8 +255,14 @@ deployment_under_test::deployment_under_test() {
     case topology::quorum:
       for (auto const& master : shared_masters()) masters_.push_back(master.get());
       break;
+    case topology::memory: {
+      auto server = raw();
+      server.command({"FLUSHALL"});
+      server.command({"SCRIPT", "FLUSH"});
+      break;
+    }
   }
-  if (home_ == nullptr) home_ = masters_.front();
+  if (home_ == nullptr && !masters_.empty()) home_ = masters_.front();
   // Clear what earlier tests left.
   for (auto const* master : masters_) {
     auto raw = master->raw();
@@ -268,6 +282,8 @@ std::string deployment_under_test::url() const {
       return shared_cluster().url();
     case topology::quorum:
       return chosen_way == way::scripts ? shared_masters().url() : with_way(shared_proxies_url());
+    case topology::memory:
+      return shared_memory().url();
     case topology::single:
       break;
   }
@@ -278,11 +294,18 @@ std::string deployment_under_test::url() const {
   return with_way(own_proxy_ ? own_proxy_->url() : shared_server().url());
 }
 
-raw_servers deployment_under_test::raw() const { return raw_servers{chosen_topology, masters_, *home_}; }
+raw_servers deployment_under_test::raw() const {
+  return raw_servers{chosen_topology, masters_, home_ == nullptr ? socket_path() : home_->socket_path()};
+}
 
-redis_server& deployment_under_test::only_server() const {
+std::string deployment_under_test::socket_path() const {
+  if (chosen_topology == topology::memory) return shared_memory().socket_path();
   if (masters_.size() != 1) throw std::logic_error{"a test of one server, where there are several"};
-  return *masters_.front();
+  return masters_.front()->socket_path();
+}
+
+std::filesystem::path const& deployment_under_test::folder() const {
+  return home_ == nullptr ? shared_memory().folder() : home_->folder();
 }
 
 }  // namespace holdfast::test

@@ -13,7 +13,7 @@
 
 namespace holdfast::test {
 
-enum class topology { single, sentinel, cluster, quorum };
+enum class topology { single, sentinel, cluster, quorum, memory };
 
 /// How locks are taken and released at the servers, `--by=native`, `scriptless`, `module` or `mixed`; by
 /// scripts otherwise. Where the server has no compare-and-delete a proxy makes it look so. On one server, or
@@ -23,8 +23,12 @@ enum class topology { single, sentinel, cluster, quorum };
 enum class way { scripts, native, scriptless, module, mixed };
 [[nodiscard]] way way_under_test();
 
-/// Chosen on the command line of this program: `--on=sentinel`, `cluster` or `quorum`; one server otherwise.
+/// Chosen on the command line of this program: `--on=sentinel`, `cluster`, `quorum` or `memory` (a deployment
+/// in the memory of this process); one server otherwise.
 [[nodiscard]] topology topology_under_test();
+[[nodiscard]] inline bool on_one_server() {
+  return topology_under_test() == topology::single || topology_under_test() == topology::memory;
+}
 /// To be called first in main(): removes `--on=…` and `--by=…` from the command line.
 void choose_topology(int& argc, char** argv);
 
@@ -32,8 +36,9 @@ void choose_topology(int& argc, char** argv);
 /// a quorum it goes to all masters, and the majority's reply counts, or the median of their numbers.
 class raw_servers final : public raw_redis {
  public:
-  /// `home` has the lock "orders", and gets the commands without a key.
-  raw_servers(topology deployment, std::vector<redis_server*> masters, redis_server& home);
+  /// The server at the socket `home` has the lock "orders", and gets the commands without a key. No masters:
+  /// it is the only server.
+  raw_servers(topology deployment, std::vector<redis_server*> masters, std::string const& home);
 
   raw_reply command(std::vector<std::string> const& words) override;
   void pipeline(std::vector<std::vector<std::string>> const& commands) override;
@@ -57,26 +62,28 @@ class raw_servers final : public raw_redis {
 
 /// Whether a waiter trusts the message of a grant. Where a replica may have taken over, it sends a request to
 /// the master instead.
-[[nodiscard]] inline bool trusts_grant_messages() { return topology_under_test() == topology::single; }
+[[nodiscard]] inline bool trusts_grant_messages() { return on_one_server(); }
 
 class deployment_under_test {
  public:
   deployment_under_test();
 
   [[nodiscard]] std::string url() const;
+  /// For other processes.
+  [[nodiscard]] std::string url_for_workers() const {
+    return topology_under_test() == topology::memory ? "redis+unix://" + socket_path() : url();
+  }
   /// Of the one server, for tests that put a proxy before it. Throws if there are several; such tests are
   /// skipped there.
-  [[nodiscard]] std::string socket_path() const { return only_server().socket_path(); }
+  [[nodiscard]] std::string socket_path() const;
   /// For files of the test.
-  [[nodiscard]] std::filesystem::path const& folder() const { return home_->folder(); }
+  [[nodiscard]] std::filesystem::path const& folder() const;
   [[nodiscard]] raw_servers raw() const;
 
  private:
-  [[nodiscard]] redis_server& only_server() const;
-
   std::unique_ptr<flaky_proxy> own_proxy_;  ///< see way
   std::vector<redis_server*> masters_;
-  redis_server* home_ = nullptr;
+  redis_server* home_ = nullptr;     ///< null: in memory
   mutable unsigned urls_given_ = 0;  ///< in a mixed crowd
 };
 
@@ -84,4 +91,4 @@ class deployment_under_test {
 
 /// Skips a test where there is more than one server, with the reason.
 #define HOLDFAST_ON_ONE_SERVER(reason) \
-  if (holdfast::test::topology_under_test() != holdfast::test::topology::single) GTEST_SKIP() << (reason)
+  if (!holdfast::test::on_one_server()) GTEST_SKIP() << (reason)

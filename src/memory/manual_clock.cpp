@@ -8,12 +8,13 @@
 
 #include "base/clock.hpp"
 #include "memory/activity.hpp"
-#include "reactor/reactor.hpp"
+#include "reactor/moved_clock.hpp"
 
 namespace holdfast::memory {
 namespace {
 
 using reactor::loop;
+using reactor::moved_clock;
 
 constexpr std::chrono::seconds longest_unrest{10};
 constexpr std::chrono::microseconds between_looks{50};
@@ -27,14 +28,14 @@ std::mutex& mover() noexcept {
 
 void set(std::chrono::nanoseconds time) {
   boot_clock::stand_in.store(time.count());
-  loop::for_each([](loop& each) { each.look_at_clock(); });
+  moved_clock::for_each([](loop& each) { moved_clock::look(each); });
 }
 
 /// Nothing was on its way, and nobody has begun anything while all were looked at.
 bool all_settled() {
   auto const begun = activity::begun();
   auto settled = true;
-  loop::for_each([&](loop& each) { settled = settled && each.settled(); });
+  moved_clock::for_each([&](loop& each) { settled = settled && moved_clock::settled(each); });
   return settled && !activity::any() && activity::begun() == begun;
 }
 
@@ -52,7 +53,7 @@ void await_rest() {
 
 time_point next_event() {
   auto next = time_point::max();
-  loop::for_each([&](loop& each) { next = std::min(next, each.next_event()); });
+  moved_clock::for_each([&](loop& each) { next = std::min(next, moved_clock::next_timer(each)); });
   return next;
 }
 

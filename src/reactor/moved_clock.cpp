@@ -1,4 +1,4 @@
-// What a loop does for a clock that a test moves: all loops are known, and say when they have settled.
+#include "reactor/moved_clock.hpp"
 
 #include <mutex>
 #include <thread>
@@ -17,20 +17,20 @@ std::mutex& guard() noexcept { return guard_across_fork(static_cast<void const*>
 
 }  // namespace
 
-void loop::enlist() noexcept {
+void moved_clock::enlist(loop& each) noexcept {
   std::lock_guard const hold{guard()};
-  next_ = std::exchange(first, this);
-  if (next_ != nullptr) next_->previous_ = this;
+  each.next_ = std::exchange(first, &each);
+  if (each.next_ != nullptr) each.next_->previous_ = &each;
 }
 
-void loop::strike_off() noexcept {
+void moved_clock::strike_off(loop& each) noexcept {
   std::lock_guard const hold{guard()};
-  (previous_ == nullptr ? first : previous_->next_) = next_;
-  if (next_ != nullptr) next_->previous_ = previous_;
+  (each.previous_ == nullptr ? first : each.previous_->next_) = each.next_;
+  if (each.next_ != nullptr) each.next_->previous_ = each.previous_;
 }
 
 /// The lock of a loop is only tried: a thread that holds it may be about to take a guard.
-void loop::for_each(std::function<void(loop&)> const& f) {
+void moved_clock::for_each(std::function<void(loop&)> const& f) {
   for (auto missed = true; missed;) {
     missed = false;
     {
@@ -48,14 +48,21 @@ void loop::for_each(std::function<void(loop&)> const& f) {
   }
 }
 
-void loop::look_at_clock() noexcept {
-  timers_.look_at_clock();
-  if (!polling_ && (need_keeper() || timers_.earliest() <= boot_clock::now())) wake_keeper();
+void moved_clock::look(loop& each) noexcept {
+  each.timers_.look_at_clock();
+  if (!each.polling_ && (each.need_keeper() || each.timers_.earliest() <= boot_clock::now()))
+    each.wake_keeper();
 }
 
-bool loop::settled() const noexcept {
-  return stopping_ || (timers_.earliest() > boot_clock::now() && dirty_.empty() && deferred_.empty() &&
-                       calling_ == 0 && woken_.empty());
+void moved_clock::fire_timers(loop& each) { each.timers_.fire_due(); }
+
+time_point moved_clock::next_timer(loop const& each) noexcept {
+  return each.stopping_ ? time_point::max() : each.timers_.earliest();
+}
+
+bool moved_clock::settled(loop const& each) noexcept {
+  return each.stopping_ || (each.timers_.earliest() > boot_clock::now() && each.dirty_.empty() &&
+                            each.deferred_.empty() && each.calling_ == 0 && each.woken_.empty());
 }
 
 }  // namespace holdfast::reactor

@@ -9,6 +9,7 @@
 
 #include "base/fork.hpp"
 #include "reactor/futex.hpp"
+#include "reactor/moved_clock.hpp"
 
 namespace holdfast::reactor {
 namespace {
@@ -52,11 +53,11 @@ constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
 loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*this, room_of_timers_} {
   io_->get_executor().on_work_started();  // so that run_one() also waits when no operation is pending
-  enlist();
+  moved_clock::enlist(*this);
 }
 
 loop::~loop() {
-  strike_off();
+  moved_clock::strike_off(*this);
   lock hold{mutex_};
   stop(hold);
   timers_.close();

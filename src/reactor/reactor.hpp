@@ -72,6 +72,7 @@ class flushable
 class loop {
   friend bool may_wait() noexcept;
   friend bool inside_callback() noexcept;
+  friend struct moved_clock;
 
  public:
   loop();
@@ -153,22 +154,6 @@ class loop {
   /// happen. To be set before the keeper is started.
   void simulate(std::function<void()> step) { simulated_step_ = std::move(step); }
   [[nodiscard]] bool simulated() const noexcept { return static_cast<bool>(simulated_step_); }
-  [[nodiscard]] time_point next_timer() const noexcept { return timers_.earliest(); }
-  void fire_timers() { timers_.fire_due(); }
-
-  // For a clock that a test moves (boot_clock::stand_in), while threads drive as usual: moved_clock.cpp.
-
-  /// Calls f for each loop of this process, under the loop's lock. f may be called again for one: it must do
-  /// no harm.
-  static void for_each(std::function<void(loop&)> const& f);
-  /// The time has moved: sees to it that due timers fire.
-  void look_at_clock() noexcept;
-  /// When the first timer is due that somebody will call; time_point::max() when there is none.
-  [[nodiscard]] time_point next_event() const noexcept {
-    return stopping_ ? time_point::max() : timers_.earliest();
-  }
-  /// No timer is due, nothing is to be written, and no callback is to be called or runs.
-  [[nodiscard]] bool settled() const noexcept;
 
  private:
   struct callbacks;  ///< the callbacks of one client that a thread runs at the moment
@@ -177,8 +162,6 @@ class loop {
       flushable, boost::intrusive::member_hook<flushable, decltype(flushable::known_), &flushable::known_>,
       boost::intrusive::constant_time_size<false>>;
 
-  void enlist() noexcept;
-  void strike_off() noexcept;
   void turn(lock& hold) noexcept;
   [[nodiscard]] bool run_handlers() noexcept;
   void unlock(lock& hold) noexcept;
@@ -195,7 +178,7 @@ class loop {
   void interrupt() noexcept;
   [[nodiscard]] bool need_keeper() const noexcept;
 
-  // Of the list of all loops, under its guard.
+  // Of the list of all loops, under its guard: moved_clock.
   loop* next_ = nullptr;
   loop* previous_ = nullptr;
 

@@ -36,7 +36,7 @@ struct history_in_file {
   explicit history_in_file(std::string const& path) {
     judging::tables known;
     judging::history_file file{known, path};
-    while (auto const line = file.next()) events.emplace_back(history::word_of(line->what));
+    while (auto const line = file.next()) events.emplace_back(history::word_of(line->event));
   }
   std::vector<std::string> events;
 };

@@ -59,7 +59,7 @@ void actor::lay_down() {
   core.unpin(seat_);
   try {
     seat_ = core.pin(recipes::plain::condition, recipes::plain::seat_of_waiter(name, lease_->number()));
-    core.leases().lay_down(lease_, recipes::plain::begin_to_wait({.name = name, .owner = owner},
+    core.lay_downs().lay_down(lease_, recipes::plain::begin_to_wait({.name = name, .owner = owner},
                                                                  core.policy_now(lease_->options())));
   } catch (error const& failure) {
     world_.trace([&] { return owner + " can't wait: " + failure.what(); });
@@ -69,7 +69,7 @@ void actor::lay_down() {
       give_back();
       return;
     }
-    if (seat_) core.leases().abandon_wait(*lease_, *seat_);
+    if (seat_) core.lay_downs().abandon_wait(*lease_, *seat_);
     go_without();
     return;
   }
@@ -125,7 +125,7 @@ void actor::on_wait_ended(engine::lease_state_ptr notified, std::shared_ptr<erro
     host_.when_undisturbed([this] { ask_whether_notified(); });
   } else {
     judge.on_end(this, condition_judge::end::other);
-    host_.core().leases().abandon_wait(*lease_, *seat_);
+    host_.core().lay_downs().abandon_wait(*lease_, *seat_);
     if (failure->code() == errc::cancelled) {
       take_up();
     } else {
@@ -150,7 +150,7 @@ void actor::ask_whether_notified() {
   }
   judge_.conditions().on_end(this, how);
   if (host_.dead()) return;
-  if (how == end::other) core.leases().abandon_wait(*lease_, *seat_);
+  if (how == end::other) core.lay_downs().abandon_wait(*lease_, *seat_);
   take_up();
 }
 
@@ -185,7 +185,7 @@ void actor::on_taken_up(engine::lease_state_ptr lease, std::shared_ptr<error con
     go_without();
     return;
   }
-  host_.core().leases().take_up(*lease_, *lease);
+  host_.core().lay_downs().take_up(*lease_, *lease);
   host_.core().leases().forget(lease_);
   lease_ = std::move(lease);
   judge_.on_granted(habits_.wanted, lease_, host_.core().constants().owner_id(lease_->number()), since_,
@@ -196,7 +196,7 @@ void actor::on_taken_up(engine::lease_state_ptr lease, std::shared_ptr<error con
 /// The lease can't be had again.
 void actor::go_without() {
   host_.core().unpin(seat_);
-  host_.core().leases().miss(*lease_, loss_cause::unreachable);
+  host_.core().lay_downs().miss(*lease_, loss_cause::unreachable);
   host_.core().leases().forget(lease_);
   holding_ = false;
   next();

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "base/ids.hpp"
+#include "reactor/moved_clock.hpp"
 
 namespace holdfast::simulation {
 namespace {
@@ -43,7 +44,7 @@ bool world::step() {
   auto next_timer = time_point::max();
   for (auto* const loop : loops_) {
     reactor::lock const hold{loop->mutex()};
-    if (auto const when = loop->next_timer(); when < next_timer) {
+    if (auto const when = reactor::moved_clock::next_timer(*loop); when < next_timer) {
       next_timer = when;
       first = loop;
     }
@@ -52,7 +53,7 @@ bool world::step() {
   auto const when = std::max(now(), std::min(next_event, next_timer));
   boot_clock::stand_in.store(when.time_since_epoch().count());
   if (next_timer < next_event) {
-    happen(*first, [first] { first->fire_timers(); });
+    happen(*first, [first] { reactor::moved_clock::fire_timers(*first); });
   } else {
     auto const event = std::move(events_.begin()->second);
     events_.erase(events_.begin());

@@ -15,6 +15,7 @@
 #include "engine/lock_backend.hpp"
 #include "engine/lock_queues.hpp"
 #include "net/deployment_url.hpp"
+#include "reactor/moved_clock.hpp"
 #include "resp/make_reply.hpp"
 #include "wire/plain/exclusive.hpp"
 
@@ -186,7 +187,7 @@ class engine_parts : public testing::Test {
   void pass(std::chrono::nanoseconds time) {
     clock_.advance(time);
     reactor::lock hold{loop_.mutex()};
-    loop_.fire_timers();
+    reactor::moved_clock::fire_timers(loop_);
     loop_.leave(hold);
   }
 

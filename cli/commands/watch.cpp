@@ -1,5 +1,4 @@
 /// `holdfast watch`: prints the changes of a lock as they happen.
-#include "commands/watch_events.hpp"
 #include "common/command.hpp"
 #include "common/exit_codes.hpp"
 #include "common/options.hpp"
@@ -10,6 +9,7 @@
 #include "show/listing.hpp"
 #include "show/lock_json.hpp"
 #include "show/lock_search.hpp"
+#include "show/watch_events.hpp"
 
 #include <holdfast/inspect.hpp>
 

@@ -1,4 +1,4 @@
-#include "commands/watch_events.hpp"
+#include "show/watch_events.hpp"
 
 #include <gmock/gmock.h>
 

@@ -90,25 +90,21 @@ struct release_outcome {
 };
 
 release_outcome outcome_of(force_result result) {
+  auto const word = json_word(result);
   switch (result) {
     case force_result::not_held:
-      return {"not_held", ok};
     case force_result::released_by_holder:
-      return {"released_by_holder", ok};
     case force_result::deleted:
-      return {"deleted", ok};
-    case force_result::changed:
-      return {"changed", busy};
-    case force_result::refused_foreign:
-      return {"refused_foreign", wrong_type};
-    case force_result::refused_other:
-      return {"refused_other", wrong_type};
-    case force_result::refused_counter:
-      return {"refused_counter", wrong_type};
     case force_result::run_was_over:
-      return {"run_was_over", ok};
+      return {word, ok};
+    case force_result::changed:
+      return {word, busy};
+    case force_result::refused_foreign:
+    case force_result::refused_other:
+    case force_result::refused_counter:
+      return {word, wrong_type};
   }
-  return {"unknown", internal};
+  return {word, internal};
 }
 
 bool may_have_several_holders(lock_state const& seen) {

@@ -32,19 +32,19 @@ json circle_json(deadlock_info const& found) {
   return circle;
 }
 
-void print_json(std::string_view const server, std::vector<deadlock_info> const& all) {
+}  // namespace
+
+std::string deadlocks_json(std::string_view const server, std::vector<deadlock_info> const& all) {
   auto list = json::list();
   for (auto const& found : all) list.add(circle_json(found));
-  print_line(json{}.set("server", server).set("deadlocks", std::move(list)).line());
+  return json{}.set("server", server).set("deadlocks", std::move(list)).line();
 }
-
-}  // namespace
 
 int report_deadlocks(common_options const& common, bool const json_wanted) {
   client redis{find_locks_server(common), {.name = "holdfast-doctor", .log = output::hook()}};
   auto const all = find_deadlocks(redis);
   if (json_wanted) {
-    print_json(redis.url(), all);
+    print_line(deadlocks_json(redis.url(), all));
   } else {
     for (auto const& found : all) print_line(fmt::format("deadlock: {}", found.to_string()));
     if (all.empty()) print_line("no deadlock among the threads that look for one");

@@ -11,6 +11,14 @@
 
 namespace holdfast::cli {
 
+std::optional<std::string> text_in(std::string_view const document, std::string_view const name) {
+  auto const object = nlohmann::json::parse(document, nullptr, false);
+  if (!object.is_object()) return std::nullopt;
+  auto const found = object.find(name);
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+
 struct json::impl {
   nlohmann::ordered_json value{};
 };

@@ -5,11 +5,16 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace holdfast::cli {
+
+/// The text that an object has under this name. Nullopt: `document` is no JSON, no object, or has no such
+/// text.
+[[nodiscard]] std::optional<std::string> text_in(std::string_view document, std::string_view name);
 
 /// null until something is set. The members of an object keep their order.
 class json {

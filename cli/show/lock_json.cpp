@@ -104,4 +104,26 @@ json with_queue(lock_state const& state) {
   return object;
 }
 
+std::string_view json_word(force_result const result) noexcept {
+  switch (result) {
+    case force_result::not_held:
+      return "not_held";
+    case force_result::released_by_holder:
+      return "released_by_holder";
+    case force_result::deleted:
+      return "deleted";
+    case force_result::changed:
+      return "changed";
+    case force_result::refused_foreign:
+      return "refused_foreign";
+    case force_result::refused_other:
+      return "refused_other";
+    case force_result::refused_counter:
+      return "refused_counter";
+    case force_result::run_was_over:
+      return "run_was_over";
+  }
+  return "unknown";
+}
+
 }  // namespace holdfast::cli

@@ -5,6 +5,8 @@
 
 #include <holdfast/inspect.hpp>
 
+#include <string_view>
+
 namespace holdfast::cli {
 
 /// null: no process.
@@ -13,5 +15,7 @@ namespace holdfast::cli {
 /// Does not include the queue.
 [[nodiscard]] json to_json(lock_state const&);
 [[nodiscard]] json with_queue(lock_state const&);
+/// The result of a release by force.
+[[nodiscard]] std::string_view json_word(force_result result) noexcept;
 
 }  // namespace holdfast::cli

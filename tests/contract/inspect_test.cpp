@@ -275,4 +275,59 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
+class pulse_script : public testing::Test {
+ protected:
+  raw_reply pulse(std::string_view scope = "ttl") {
+    return raw_.command(eval(lua::pulse{.names = {{lock_key}, {queue_key}}, .scope = scope}()));
+  }
+  /// The text for the lock after these commands, one after the other.
+  std::string after(words const& command) {
+    raw_.command(command);
+    auto const reply = pulse();
+    return reply.elements.size() == 2 ? reply.elements[0].text : reply.text;
+  }
+
+  raw_redis raw_ = empty_server().raw();
+};
+
+TEST_F(pulse_script, says_that_a_lock_is_free) {
+  EXPECT_THAT(pulse(), is_array({is_text("  0"), is(-2)}));
+  EXPECT_THAT(pulse(""), is_array({is_text("  0"), is(-3)}));
+  EXPECT_EQ(after({"SET", counter_key, "7"}), " 7 0");
+}
+
+TEST_F(pulse_script, differs_with_holder_token_numbers_and_waiters) {
+  std::vector<std::string> const beats{
+      after({"SET", lock_key, std::string{caller}, "PX", "20000"}),
+      after({"SET", lock_key, std::string{rival}, "PX", "20000"}),
+      after({"ZADD", queue_key, "1", std::string{anna}}),
+      after({"SET", lock_key, "holdfast_readers", "PX", "20000"}),
+      after({"INCR", counter_key}),
+      after({"ZADD", names::readers(lock_name), "1", std::string{ben}}),
+      after({"SET", lock_key, "holdfast_barrier 3 1"}),
+      after({"ZADD", names::arrived(lock_name), "1", std::string{ben}}),
+      after({"DEL", lock_key}),
+      after({"ZADD", lock_key, "1", "permit"}),
+      after({"ZADD", names::permit_queue(lock_name), "1", std::string{ben}}),
+      after({"DEL", lock_key}),
+      after({"HSET", lock_key, "owner", "1"}),
+      after({"HSET", lock_key, "another", "1"}),
+  };
+  for (std::size_t i = 1; i != beats.size(); ++i) EXPECT_NE(beats[i], beats[i - 1]) << i;
+}
+
+TEST_F(pulse_script, is_the_same_when_the_ttl_alone_differs) {
+  auto const first = after({"SET", lock_key, std::string{caller}, "PX", "20000"});
+  EXPECT_EQ(after({"PEXPIRE", lock_key, "40000"}), first);
+  EXPECT_THAT(pulse(), is_array({is_text(first),
+                                 is_number(testing::AllOf(testing::Gt(20'000), testing::Le(40'000)))}));
+}
+
+TEST_F(pulse_script, changes_nothing) {
+  raw_.command({"HSET", lock_key, "owner", "1"});
+  auto const before = raw_.info("persistence", "rdb_changes_since_last_save");
+  (void)pulse();
+  EXPECT_EQ(raw_.info("persistence", "rdb_changes_since_last_save"), before);
+}
+
 }  // namespace holdfast::contract::inspect_test

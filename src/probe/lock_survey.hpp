@@ -1,0 +1,56 @@
+/// Looks at many locks again and again, at a small cost to the server, for the command.
+#pragma once
+
+#include <holdfast/client.hpp>
+#include <holdfast/inspect.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::probe {
+
+/// What is asked of each lock again and again.
+struct lock_pulse {
+  std::size_t state = 0;  ///< differs when holder, token, numbers or waiters do
+  bool in_use = false;    ///< held, or waited for, or no lock
+  /// nullopt: it wasn't asked for. Negative: it has none, or there is no key.
+  std::optional<std::chrono::milliseconds> ttl{};
+};
+
+enum class pulse_scope : bool { state, state_and_ttl };
+
+/// Each operation blocks until the server answers, in steps of under a millisecond of its time. Throws
+/// errc::unreachable and the like. An object for each thread.
+class lock_survey {
+ public:
+  explicit lock_survey(client& redis);
+  ~lock_survey();
+  lock_survey(lock_survey const&) = delete;
+  lock_survey& operator=(lock_survey const&) = delete;
+
+  /// In the order of the names. One request for each 192 of them, in a cluster for each slot.
+  [[nodiscard]] std::vector<lock_pulse> feel(std::span<std::string const> names, pulse_scope scope);
+
+  /// Calls f with each lock on each wire, also with free ones, until it returns false. One request for each
+  /// name, eight at a time, and one for each client that it hasn't seen before.
+  void look(std::vector<std::string> const& names, std::function<bool(lock_state const&)> const& f);
+
+  /// Calls f with the names of locks on the plain wire, some at a time, also of those that have been used in
+  /// the last day, until it returns false. A name may come several times.
+  void find_names(std::function<bool(std::vector<std::string> const&)> const& f);
+
+  /// How many requests this object has sent.
+  [[nodiscard]] std::size_t requests() const noexcept;
+
+ private:
+  struct impl;
+  std::unique_ptr<impl> impl_;
+};
+
+}  // namespace holdfast::probe

@@ -67,6 +67,7 @@ arguments read_arguments(int const argc, char** const argv) {
   add_leader(line, result.chosen);
   add_doctor(line, result.chosen);
   add_top(line, result.chosen);
+  add_serve(line, result.chosen);
   add_acquire(line, result.chosen);
   add_renew(line, result.chosen);
   add_hold(line, result.chosen);

@@ -30,5 +30,6 @@ void add_leader(command_line& line, action& chosen);
 void add_doctor(command_line& line, action& chosen);
 void add_judge(command_line& line, action& chosen);
 void add_top(command_line& line, action& chosen);
+void add_serve(command_line& line, action& chosen);
 
 }  // namespace holdfast::cli

@@ -1,0 +1,168 @@
+#include "serve/access.hpp"
+
+#include "common/exit_codes.hpp"
+
+#include <fmt/format.h>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <sstream>
+#include <system_error>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t shortest_token = 16;
+constexpr std::size_t most_sessions = 1'000;
+constexpr auto session_time = 12h;
+constexpr auto wrong_token_delay = 1s;
+constexpr std::string_view cookie_name = "holdfast_session";
+constexpr std::string_view bearer = "Bearer ";
+
+std::string random_word() {
+  std::array<unsigned char, 24> bytes{};
+  if (getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    throw std::system_error{errno, std::generic_category(), "getrandom"};
+  std::string word;
+  for (auto const byte : bytes) word += fmt::format("{:02x}", byte);
+  return word;
+}
+
+/// Takes as long for each text of the same length, so that its time tells nothing.
+bool equal(std::string_view const a, std::string_view const b) {
+  if (a.size() != b.size()) return false;
+  unsigned different = 0;
+  for (std::size_t i = 0; i != a.size(); ++i) different |= static_cast<unsigned>(a[i] ^ b[i]);
+  return different == 0;
+}
+
+bool is_unsafe(http_request const& request) { return request.method != "GET" && request.method != "HEAD"; }
+
+/// "example:7480" without the port.
+std::string_view without_port(std::string_view const host) {
+  if (host.starts_with('[')) {
+    auto const end = host.find(']');
+    return host.substr(0, end == std::string_view::npos ? end : end + 1);
+  }
+  return host.substr(0, host.find(':'));
+}
+
+}  // namespace
+
+std::vector<named_token> read_tokens(std::string_view const text, std::string_view const place) {
+  std::vector<named_token> tokens;
+  std::istringstream lines{std::string{text}};
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    std::istringstream words{line.substr(0, line.find('#'))};
+    named_token one;
+    std::string more;
+    if (!(words >> one.user)) continue;
+    if (!(words >> one.token)) one = {.user = "admin", .token = one.user};
+    if (words >> more) throw failure{usage, fmt::format("{}: line {}: write USER TOKEN", place, number)};
+    if (one.token.size() < shortest_token) {
+      throw failure{usage,
+                    fmt::format("{}: line {}: the token is too short; take {} characters at least, from "
+                                "`openssl rand -hex 24`",
+                                place, number, shortest_token)};
+    }
+    tokens.push_back(std::move(one));
+  }
+  if (tokens.empty()) throw failure{usage, fmt::format("{}: there is no token in it", place)};
+  return tokens;
+}
+
+access_control::access_control(std::vector<named_token> tokens, std::vector<std::string> hosts)
+    : tokens_{std::move(tokens)}, hosts_{std::move(hosts)}, own_csrf_{random_word()} {}
+
+/// A name can be made to lead here by whoever has the domain; an address can't.
+bool access_control::knows_host(std::string_view const host) const {
+  std::string const name{without_port(host)};
+  in6_addr address{};
+  if (name == "localhost" || std::ranges::count(hosts_, name) != 0) return true;
+  if (name.size() > 2 && name.front() == '[')
+    return inet_pton(AF_INET6, name.substr(1, name.size() - 2).c_str(), &address) == 1;
+  return inet_pton(AF_INET, name.c_str(), &address) == 1;
+}
+
+std::optional<http_response> access_control::check_origin(http_request const& request) const {
+  auto const host = request.header("host");
+  if (!knows_host(host)) {
+    return refuse(421,
+                  "this server isn't called by that name: use its address, or start `holdfast serve` with "
+                  "--host NAME");
+  }
+  auto const origin = request.header("origin");
+  if (!origin.empty() && origin != fmt::format("http://{}", host) &&
+      origin != fmt::format("https://{}", host))
+    return refuse(403, "the page of another site has sent this");
+  // A link from another site to the page is fine; it gets no data.
+  auto const site = request.header("sec-fetch-site");
+  bool const from_here = site.empty() || site == "same-origin" || site == "none";
+  if (!from_here && (is_unsafe(request) || request.path.starts_with("/api/")))
+    return refuse(403, "the page of another site has sent this");
+  return std::nullopt;
+}
+
+named_token const* access_control::user_of(std::string_view const token) const {
+  named_token const* found = nullptr;
+  for (auto const& known : tokens_) {
+    if (equal(known.token, token)) found = &known;
+  }
+  return found;
+}
+
+std::optional<visitor> access_control::recognize(http_request const& request, time const now) {
+  if (tokens_.empty()) return visitor{.csrf = own_csrf_};
+  if (auto const given = request.header("authorization"); given.starts_with(bearer)) {
+    auto const* const user = user_of(given.substr(bearer.size()));
+    if (user == nullptr) return std::nullopt;
+    return visitor{.user = user->user};
+  }
+  std::erase_if(sessions_, [now](session const& each) { return each.ends < now; });
+  auto const id = request.cookie(cookie_name);
+  for (auto const& each : sessions_) {
+    if (equal(each.id, id)) return visitor{.user = each.user, .csrf = each.csrf};
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> access_control::log_in(std::string_view const token, time const now) {
+  auto const* const user = user_of(token);
+  if (user == nullptr) return std::nullopt;
+  if (sessions_.size() >= most_sessions) sessions_.pop_front();
+  auto const& made = sessions_.emplace_back(
+      session{.id = random_word(), .user = user->user, .csrf = random_word(), .ends = now + session_time});
+  return fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", cookie_name, made.id,
+                     std::chrono::seconds{session_time}.count());
+}
+
+void access_control::log_out(http_request const& request) {
+  auto const id = request.cookie(cookie_name);
+  std::erase_if(sessions_, [id](session const& each) { return equal(each.id, id); });
+}
+
+bool access_control::is_meant(http_request const& request, visitor const& by) {
+  if (!request.header("content-type").starts_with("application/json")) return false;
+  return by.csrf.empty() || equal(request.header("x-holdfast-csrf"), by.csrf);
+}
+
+http_response access_control::refuse_token(http_request const& request) {
+  auto response = refuse(401, "this needs a token: `Authorization: Bearer TOKEN`, or the page's own form");
+  response.headers.emplace_back("WWW-Authenticate", "Bearer");
+  // A browser without a session hasn't tried anything.
+  if (request.header("authorization").empty() && request.path != "/api/v1/login") return response;
+  ++wrong_tokens_;
+  response.after = wrong_token_delay;
+  return response;
+}
+
+}  // namespace holdfast::cli

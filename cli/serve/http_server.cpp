@@ -1,0 +1,121 @@
+#include "serve/http_server.hpp"
+
+#include "serve/http_session.hpp"
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <csignal>
+#include <vector>
+
+namespace holdfast::cli {
+
+using namespace over_beast;
+
+struct http_server::impl : shared_state {
+  impl(int const listening, http_limits const& given, http_handler routes)
+      : shared_state{.limits = given, .handler = std::move(routes)} {
+    int family = AF_INET;
+    socklen_t size = sizeof family;
+    getsockopt(listening, SOL_SOCKET, SO_DOMAIN, &family, &size);
+    acceptor.assign(protocol{family, family == AF_UNIX ? 0 : IPPROTO_TCP}, listening);
+    acceptor.non_blocking(true);
+  }
+
+  void accept();
+  void accepted(stream::socket_type socket);
+  void beat();
+  void send_to_all(std::uint64_t number, shared_text const& text);
+  void end();
+
+  asio::basic_socket_acceptor<protocol, executor> acceptor{context.get_executor()};
+  asio::signal_set signals{context, SIGTERM, SIGINT, SIGHUP};
+  asio::steady_timer heartbeat{context};
+  asio::steady_timer rest{context};  ///< of the acceptor, when this process has no descriptor left
+};
+
+void http_server::impl::accept() {
+  acceptor.async_accept([this](error_code const failed, stream::socket_type socket) {
+    if (ended) return;
+    if (!failed) {
+      accepted(std::move(socket));
+      return accept();
+    }
+    rest.expires_after(std::chrono::milliseconds{100});
+    rest.async_wait([this](error_code) {
+      if (!ended) accept();
+    });
+  });
+}
+
+void http_server::impl::accepted(stream::socket_type socket) {
+  if (sessions.size() >= limits.connections) {
+    if (without_request.empty()) {
+      ++facts.cut_off;
+      return;
+    }
+    without_request.front()->cut_off();
+  }
+  int const yes = 1;
+  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  std::make_shared<session>(*this, std::move(socket))->read();
+}
+
+void http_server::impl::send_to_all(std::uint64_t const number, shared_text const& text) {
+  // A copy: the one that is cut off leaves the set.
+  for (auto* const each : std::vector<session*>{streams.begin(), streams.end()})
+    each->send_event(number, text);
+}
+
+void http_server::impl::beat() {
+  heartbeat.expires_after(limits.heartbeat);
+  heartbeat.async_wait([this](error_code const failed) {
+    if (failed || ended) return;
+    send_to_all(0, std::make_shared<std::string const>(":\n\n"));
+    beat();
+  });
+}
+
+void http_server::impl::end() {
+  ended = true;
+  error_code ignored;
+  acceptor.close(ignored);
+  heartbeat.cancel();
+  rest.cancel();
+  for (auto* const each : sessions) each->close();
+}
+
+http_server::http_server(int const listening, http_limits const& limits, http_handler handler)
+    : impl_{std::make_unique<impl>(listening, limits, std::move(handler))} {}
+
+http_server::~http_server() = default;
+
+void http_server::run() {
+  impl_->signals.async_wait([this](error_code const failed, int) {
+    if (!failed) impl_->end();
+  });
+  impl_->accept();
+  impl_->beat();
+  impl_->context.run();
+}
+
+void http_server::publish(std::uint64_t const number, shared_text text) {
+  asio::post(impl_->context, [this, number, text = std::move(text)] {
+    if (!impl_->ended) impl_->send_to_all(number, text);
+  });
+}
+
+http_facts http_server::facts() const {
+  auto facts = impl_->facts;
+  facts.connections = impl_->sessions.size();
+  facts.streams = impl_->streams.size();
+  return facts;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,256 @@
+/// One connection of `holdfast serve`, on Boost.Beast. For http_server.cpp only.
+#pragma once
+
+#include "serve/address_text.hpp"
+#include "serve/http_server.hpp"
+
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+
+namespace holdfast::cli::over_beast {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using boost::system::error_code;
+using protocol = asio::generic::stream_protocol;
+using executor = asio::io_context::executor_type;
+using stream = beast::basic_stream<protocol, executor>;
+using body_type = http::span_body<char const>;
+
+inline http_request plain_request(http::request<http::string_body> const& from, std::string const& peer) {
+  http_request request{.method = std::string{from.method_string()}, .body = from.body(), .peer = peer};
+  request.set_target(from.target());
+  for (auto const& field : from) request.add_header(field.name_string(), field.value());
+  return request;
+}
+
+class session;
+
+/// What all connections share; it outlives them.
+struct shared_state {
+  http_limits limits;
+  http_handler handler;
+  // Before the context: what it still has to do at the end belongs to sessions, which are in these.
+  std::unordered_set<session*> sessions{};
+  std::unordered_set<session*> streams{};
+  std::list<session*> without_request{};  ///< the one that has been so longest first
+  std::size_t held_back = 0;
+  http_facts facts{};
+  bool ended = false;
+  asio::io_context context{1};
+};
+
+/// One connection. It lives as long as an operation of it is under way.
+class session final : public std::enable_shared_from_this<session> {
+ public:
+  session(shared_state& of, stream::socket_type socket) : server_{of}, stream_{std::move(socket)} {
+    error_code ignored;
+    auto const endpoint = stream_.socket().remote_endpoint(ignored);
+    peer_ = address_text(endpoint.data(), endpoint.size());
+    server_.sessions.insert(this);
+  }
+  ~session() {
+    server_.sessions.erase(this);
+    server_.streams.erase(this);
+    has_request();
+  }
+  session(session const&) = delete;
+  session& operator=(session const&) = delete;
+
+  void read() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<std::uint32_t>(server_.limits.header_bytes));
+    parser_->body_limit(server_.limits.body_bytes);
+    waits_ = server_.without_request.insert(server_.without_request.end(), this);
+    stream_.expires_after(answered_ ? server_.limits.idle : server_.limits.request);
+    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](error_code failed, std::size_t) {
+      self->has_request();
+      self->have_read(failed);
+    });
+  }
+
+  void close() {
+    server_.streams.erase(this);
+    held_.cancel();
+    error_code ignored;
+    stream_.socket().shutdown(protocol::socket::shutdown_both, ignored);
+    stream_.close();
+  }
+
+  void cut_off() {
+    ++server_.facts.cut_off;
+    close();
+  }
+
+  void send_event(std::uint64_t const number, shared_text const& text) {
+    if (number != 0 && std::exchange(newest_, std::max(newest_, number)) >= number) return;
+    unread_bytes_ += text->size();
+    if (unread_bytes_ > server_.limits.unread_bytes) return cut_off();
+    unread_.push_back(text);
+    if (unread_.size() == 1 && begun_) write_event();
+  }
+
+ private:
+  void has_request() {
+    if (!waits_) return;
+    server_.without_request.erase(*waits_);
+    waits_.reset();
+  }
+
+  void have_read(error_code const failed) {
+    if (server_.ended) return;
+    if (failed == http::error::header_limit || failed == http::error::buffer_overflow)
+      return respond_and_close(refuse(431, "the header is too long"));
+    if (failed == http::error::body_limit) return respond_and_close(refuse(413, "the body is too long"));
+    if (failed == beast::error::timeout) return cut_off();
+    if (failed.category() == http::make_error_code(http::error::bad_method).category() &&
+        failed != http::error::end_of_stream && failed != http::error::partial_message)
+      return respond_and_close(refuse(400, "that is not HTTP/1.1"));
+    if (failed) return close();
+    ++server_.facts.requests;
+    keep_alive_ = parser_->get().keep_alive();
+    head_only_ = parser_->get().method() == http::verb::head;
+    auto const request = plain_request(parser_->get(), peer_);
+    parser_.reset();
+    server_.handler(request, [self = shared_from_this(), context = &server_.context](http_response answer) {
+      asio::dispatch(*context, [self, answer = std::move(answer)]() mutable {
+        self->respond_in_time(std::move(answer));
+      });
+    });
+  }
+
+  void respond_and_close(http_response answer) {
+    keep_alive_ = false;
+    respond(std::move(answer));
+  }
+
+  void respond_in_time(http_response answer) {
+    if (server_.ended) return;
+    if (answer.after.count() == 0) return respond(std::move(answer));
+    if (server_.held_back >= server_.limits.held_back) return close();
+    ++server_.held_back;
+    held_.expires_after(answer.after);
+    held_.async_wait([self = shared_from_this(), answer = std::move(answer)](error_code) mutable {
+      --self->server_.held_back;
+      if (!self->server_.ended) self->respond(std::move(answer));
+    });
+  }
+
+  void respond(http_response answer) {
+    bool const streams = answer.events_after.has_value() && !head_only_;
+    if (streams && server_.streams.size() >= server_.limits.streams)
+      return respond(refuse(503, "too many pages are open"));
+    body_ = answer.body ? std::move(answer.body) : std::make_shared<std::string const>();
+    response_.emplace();
+    response_->result(static_cast<unsigned>(answer.status));
+    response_->version(11);
+    response_->set(http::field::content_type, answer.type);
+    for (auto const& [name, value] : safe_headers()) response_->set(name, value);
+    for (auto const& [name, value] : answer.headers) response_->insert(name, value);
+    if (response_->find(http::field::cache_control) == response_->end())
+      response_->set(http::field::cache_control, "no-store");
+    response_->keep_alive(keep_alive_ && !streams);
+    if (streams) {
+      // From now on: what is published while this is written waits for its turn.
+      newest_ = *answer.events_after;
+      server_.streams.insert(this);
+    } else if (answer.status != 204) {
+      response_->content_length(body_->size());
+    }
+    if (!head_only_) response_->body() = beast::span<char const>{body_->data(), body_->size()};
+    stream_.expires_after(server_.limits.response);
+    serializer_.emplace(*response_);
+    auto const done = [self = shared_from_this(), streams](error_code failed, std::size_t) {
+      self->have_written(failed, streams);
+    };
+    if (head_only_) {
+      http::async_write_header(stream_, *serializer_, done);
+    } else {
+      http::async_write(stream_, *serializer_, done);
+    }
+  }
+
+  void have_written(error_code const failed, bool const streams) {
+    serializer_.reset();
+    response_.reset();
+    body_.reset();
+    if (server_.ended) return;
+    if (failed == beast::error::timeout) return cut_off();
+    if (failed) return close();
+    if (streams) return begin_stream();
+    if (!keep_alive_) return close();
+    answered_ = true;
+    read();
+  }
+
+  void begin_stream() {
+    begun_ = true;
+    stream_.expires_never();
+    watch_for_end();
+    if (!unread_.empty()) write_event();
+  }
+
+  /// A client that gets events has nothing more to say; what it says is left unread but for the end.
+  void watch_for_end() {
+    buffer_.clear();
+    stream_.async_read_some(buffer_.prepare(256),
+                            [self = shared_from_this()](error_code failed, std::size_t) {
+                              if (failed || self->server_.ended) {
+                                self->close();
+                              } else {
+                                self->cut_off();
+                              }
+                            });
+  }
+
+  void write_event() {
+    stream_.expires_after(server_.limits.response);
+    asio::async_write(stream_, asio::buffer(*unread_.front()),
+                      [self = shared_from_this()](error_code failed, std::size_t) {
+                        if (self->server_.ended) return;
+                        if (failed == beast::error::timeout) return self->cut_off();
+                        if (failed) return self->close();
+                        self->unread_bytes_ -= self->unread_.front()->size();
+                        self->unread_.pop_front();
+                        if (!self->unread_.empty()) self->write_event();
+                      });
+  }
+
+  shared_state& server_;
+  stream stream_;
+  asio::steady_timer held_{server_.context};  ///< until the time of an answer
+  std::string peer_{};
+  beast::flat_buffer buffer_{32'768};
+  std::optional<http::request_parser<http::string_body>> parser_{};
+  std::optional<http::response<body_type>> response_{};
+  std::optional<http::response_serializer<body_type>> serializer_{};
+  shared_text body_{};
+  std::optional<std::list<session*>::iterator> waits_{};
+  bool keep_alive_ = false;
+  bool head_only_ = false;
+  bool answered_ = false;
+  bool begun_ = false;  ///< it gets events
+  std::uint64_t newest_ = 0;
+  std::deque<shared_text> unread_{};
+  std::size_t unread_bytes_ = 0;
+};
+
+}  // namespace holdfast::cli::over_beast

@@ -1,0 +1,162 @@
+#include "serve/lock_views.hpp"
+
+#include "common/boot_time.hpp"
+#include "show/lock_json.hpp"
+#include "show/lock_search.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr std::size_t most_changes = 200;
+constexpr std::size_t most_waited_for = 50;  ///< locks whose queues are asked for
+constexpr std::size_t most_waiters = 20;     ///< of one queue that become edges
+constexpr std::size_t most_processes = 200;
+constexpr std::size_t most_names_of_one = 20;  ///< of one process
+constexpr std::size_t uuid_size = 36;
+
+json changes_json(deployment const& of, std::string_view const id) {
+  auto list = json::list();
+  of.with_store([&](lock_store const& store) {
+    for (auto const* const each : store.changes_of(id, most_changes)) list.add(to_json(*each));
+  });
+  return list;
+}
+
+json described(deployment const& of, lock_state const& lock) {
+  auto const id = lock_id(of.url(), lock.wire, lock.name);
+  json object;
+  object.set("id", id).set("deployment", of.id()).set_all(with_queue(lock));
+  return object;
+}
+
+std::string known_json(deployment const& of, std::string const& name, std::string_view const problem) {
+  json object;
+  std::string id;
+  of.with_store([&](lock_store const& store) {
+    auto const* found = store.find(name, wire::plain);
+    if (found == nullptr) found = store.find(name, wire::redisson);
+    if (found == nullptr) return;
+    id = found->id;
+    object = to_json(*found, of.id(), boot_time());
+  });
+  if (id.empty()) object.set("name", name);
+  return object.set("error", problem).set("changes", changes_json(of, id)).line();
+}
+
+/// The queue of one lock, as edges.
+void add_edges(deployment const& of, lock_state const& lock, json& to) {
+  auto const id = lock_id(of.url(), lock.wire, lock.name);
+  auto const count = std::min(lock.queue.size(), most_waiters);
+  for (std::size_t i = 0; i != count; ++i) {
+    auto const& waiter = lock.queue[i];
+    json edge;
+    edge.set("id", id).set("name", beginning_of(lock.name)).set("waiter", to_json(waiter.process));
+    edge.set("holder", to_json(lock.holder)).set("side", to_string(waiter.side));
+    if (waiter.waited) {
+      edge.set("waited_ms", std::chrono::duration_cast<std::chrono::milliseconds>(*waiter.waited).count());
+    } else {
+      edge.set("waited_ms", json{});
+    }
+    to.add(std::move(edge));
+  }
+}
+
+/// One process that holds locks; of another library's, whatever it wrote into the key.
+struct holding_process {
+  process_info process{};
+  std::size_t holds = 0;
+  std::vector<std::pair<std::string, std::string>> locks{};  ///< id and name of some
+};
+
+}  // namespace
+
+std::string list_json(deployment const& of, lock_filter const& filter, std::size_t const skipped,
+                      std::size_t const at_most) {
+  auto locks = json::list();
+  std::size_t count = 0;
+  of.with_store([&](lock_store const& store) {
+    auto const now = boot_time();
+    auto const [some, all] = store.chosen(filter, skipped, at_most);
+    count = all;
+    for (auto const* const each : some) locks.add(to_json(*each, of.id(), now));
+  });
+  return json{}.set("deployment", of.id()).set("count", count).set("locks", std::move(locks)).line();
+}
+
+std::string lock_json(deployment const& of, client& redis, std::string const& name) {
+  try {
+    auto const found = inspect_on_wires(redis, name);
+    auto const shown = shown_of(found, "all");
+    auto object = described(of, *shown[0]);
+    object.set("other_wire", shown.size() > 1 ? described(of, *shown[1]) : json{});
+    object.set_unless_empty("warning", shown.size() > 1 ? on_both_wires(name) : std::string{});
+    object.set("changes", changes_json(of, lock_id(of.url(), shown[0]->wire, shown[0]->name)));
+    return object.line();
+  } catch (error const& problem) {
+    return known_json(of, name, problem.what());
+  }
+}
+
+std::string blocking_json(deployment const& of, client& redis) {
+  std::vector<std::string> names;
+  std::size_t count = 0;
+  of.with_store([&](lock_store const& store) {
+    auto const [some, all] = store.chosen({.waited_for = true}, 0, most_waited_for);
+    count = all;
+    names.reserve(some.size());
+    for (auto const* const each : some) names.push_back(each->state.name);
+  });
+  auto edges = json::list();
+  for (auto const& name : names) {
+    auto const found = inspect_on_wires(redis, name);
+    for (auto const* const lock : shown_of(found, "all")) add_edges(of, *lock, edges);
+  }
+  json object;
+  object.set("deployment", of.id()).set("waited_for", count).set("asked", names.size());
+  return object.set("edges", std::move(edges)).line();
+}
+
+std::string processes_json(deployment const& of) {
+  std::map<std::string, holding_process, std::less<>> all;
+  of.with_store([&](lock_store const& store) {
+    for (auto const& [id, each] : store.all()) {
+      for (auto const& hold : each.state.holders) {
+        auto& one = all[hold.process.owner.substr(0, uuid_size)];
+        if (one.process.owner.empty() || one.process.host.empty()) one.process = hold.process;
+        ++one.holds;
+        if (one.locks.size() < most_names_of_one)
+          one.locks.emplace_back(each.id, beginning_of(each.state.name));
+      }
+    }
+  });
+  std::vector<holding_process const*> sorted;
+  sorted.reserve(all.size());
+  for (auto const& [client, one] : all) sorted.push_back(&one);
+  std::ranges::sort(sorted, [](auto const* a, auto const* b) {
+    return std::pair{b->holds, a->process.owner} < std::pair{a->holds, b->process.owner};
+  });
+  auto list = json::list();
+  for (std::size_t i = 0; i != std::min(sorted.size(), most_processes); ++i) {
+    auto locks = json::list();
+    for (auto const& [id, name] : sorted[i]->locks)
+      locks.add(std::move(json{}.set("id", id).set("name", name)));
+    json object;
+    object.set("process", to_json(sorted[i]->process)).set("holds", sorted[i]->holds);
+    list.add(std::move(object.set("locks", std::move(locks))));
+  }
+  return json{}
+      .set("deployment", of.id())
+      .set("count", sorted.size())
+      .set("processes", std::move(list))
+      .line();
+}
+
+}  // namespace holdfast::cli

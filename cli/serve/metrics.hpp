@@ -1,0 +1,28 @@
+/// The metrics of `holdfast serve`, in Prometheus's text format.
+#pragma once
+
+#include "serve/deployment.hpp"
+#include "serve/http_server.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// What doctor has found last about a deployment.
+struct fitness {
+  std::map<std::string, std::int64_t> findings{};  ///< how many, by severity; empty: not examined yet
+};
+
+/// All of them. The number of series depends on the options alone: none has the name of a lock as a label.
+[[nodiscard]] std::string metrics_text(std::span<std::unique_ptr<deployment> const> all,
+                                       std::map<std::string, fitness> const& fitness_of,
+                                       http_facts const& http, std::uint64_t wrong_tokens,
+                                       std::chrono::milliseconds long_hold);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,140 @@
+// Who blocks whom, processes, doctor's findings.
+import { get } from "./api.js";
+import { clientOf, growing, h, processText, shown, svg, table } from "./dom.js";
+
+/** The clients that are in a circle of waits, by Tarjan's algorithm. */
+export function circles(edges) {
+  const next = new Map();
+  for (const edge of edges) {
+    if (!next.has(edge.from)) next.set(edge.from, new Set());
+    next.get(edge.from).add(edge.to);
+  }
+  const found = new Set();
+  const state = new Map();
+  const stack = [];
+  let number = 0;
+  const visit = (node) => {
+    const mine = { index: number, low: number, on: true };
+    number += 1;
+    state.set(node, mine);
+    stack.push(node);
+    for (const other of next.get(node) ?? []) {
+      if (!state.has(other)) visit(other);
+      if (state.get(other).on) mine.low = Math.min(mine.low, state.get(other).low);
+    }
+    if (mine.low !== mine.index) return;
+    const group = stack.splice(stack.indexOf(node));
+    for (const member of group) state.get(member).on = false;
+    if (group.length > 1) group.forEach((member) => found.add(member));
+  };
+  for (const node of next.keys()) if (!state.has(node)) visit(node);
+  return found;
+}
+
+const mostNodes = 60;
+
+function graph(edges, people, inCircle) {
+  const level = new Map();
+  const holds = [...people.keys()];
+  // Who waits stands right of whom it waits for; a circle ends after as many steps as there are clients.
+  holds.forEach((node) => level.set(node, 0));
+  for (let i = 0; i < Math.min(holds.length, 8); i += 1) {
+    for (const { from, to } of edges) if (from !== to && level.get(from) <= level.get(to) && level.get(to) < 8) level.set(from, level.get(to) + 1);
+  }
+  const columns = [];
+  const place = new Map();
+  for (const node of holds) {
+    const column = level.get(node);
+    columns[column] = (columns[column] ?? 0) + 1;
+    place.set(node, { x: column * 240, y: (columns[column] - 1) * 46 });
+  }
+  const height = Math.max(...columns.filter(Boolean)) * 46 + 10;
+  const lines = edges.filter(({ from, to }) => from !== to).map(({ from, to, names }) => {
+    const a = place.get(from);
+    const b = place.get(to);
+    const circle = inCircle.has(from) && inCircle.has(to);
+    return svg("path", { class: circle ? "edge circle" : "edge", "marker-end": "url(#arrow)", d: `M${a.x},${a.y + 18} C${a.x - 30},${a.y + 18} ${b.x + 230},${b.y + 18} ${b.x + 204},${b.y + 18}` },
+      svg("title", {}, `waits for ${names.map((name) => shown(name)).join(", ")}`));
+  });
+  const boxes = holds.map((node) => svg("g", { transform: `translate(${place.get(node).x},${place.get(node).y})` },
+    svg("rect", { class: inCircle.has(node) ? "box circle" : "box", width: 200, height: 36, rx: 4 }), svg("text", { x: 8, y: 22 }, processText(people.get(node)).slice(0, 28))));
+  return h("div", { class: "scroll" }, svg("svg", { viewBox: `-4 -4 ${columns.length * 240} ${height}`, width: columns.length * 240, role: "img", "aria-label": "Who waits for whom; the table below says the same" },
+    svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto" }, svg("path", { d: "M0,0 L8,4 L0,8 z" }))), lines, boxes));
+}
+
+class AskedView {
+  constructor(parameters, context, label) {
+    this.parameters = parameters;
+    this.context = context;
+    this.element = h("section", { "aria-label": label }, h("p", { class: "soft" }, "Asking…"));
+    this.title = label;
+    this.soon = 2500;
+  }
+
+  changed() { return true; }
+  get(path) { return get(path, { deployment: this.parameters.d }); }
+  link(id, name) { return h("a", { href: this.context.href(`lock/${id}`, {}) }, shown(name)); }
+}
+
+export class BlockingView extends AskedView {
+  constructor(parameters, context) { super(parameters, context, "Who blocks whom"); }
+
+  async load() {
+    const [blocking, dead] = await Promise.all([this.get("blocking"), this.get("deadlocks")]);
+    const people = new Map();
+    const merged = new Map();
+    for (const edge of blocking.edges) {
+      if (!edge.waiter || !edge.holder) continue;
+      const from = clientOf(edge.waiter);
+      const to = clientOf(edge.holder);
+      people.set(from, edge.waiter);
+      people.set(to, edge.holder);
+      const key = `${from} ${to}`;
+      if (!merged.has(key)) merged.set(key, { from, to, names: [] });
+      merged.get(key).names.push(edge.name);
+    }
+    const edges = [...merged.values()];
+    const inCircle = circles(edges);
+    const rows = blocking.edges.map((edge) => ({ cells: [processText(edge.waiter), this.link(edge.id, edge.name), processText(edge.holder), growing(edge.waited_ms),
+      edge.waiter && inCircle.has(clientOf(edge.waiter)) ? h("span", { class: "problem" }, "in a circle") : ""] }));
+    const deadlocks = dead.deadlocks.map((circle) => h("p", { class: "problem" }, "Deadlock: ", circle.map((each) => `${processText(each.waiter)} waits for “${shown(each.name)}”`).join(", which is held by ")));
+    this.element.replaceChildren(...deadlocks,
+      inCircle.size ? h("p", { class: "problem" }, `${inCircle.size} processes wait for one another in a circle: a deadlock, if the same threads hold and wait.`) : "",
+      people.size === 0 ? "" : people.size <= mostNodes ? graph(edges, people, inCircle) : h("p", { class: "soft" }, `${people.size} processes are too many for a drawing.`),
+      table(blocking.edges.length === 0 ? "Nobody waits." : `Waits for the ${blocking.asked} locks that are waited for most, of ${blocking.waited_for}`, ["Waiter", "Lock", "Holder", "Waits for", ""], rows));
+  }
+}
+
+export class ProcessesView extends AskedView {
+  constructor(parameters, context) { super(parameters, context, "Processes"); }
+
+  async load() {
+    const [all, blocking] = await Promise.all([this.get("processes"), this.get("blocking")]);
+    const waits = new Map();
+    for (const edge of blocking.edges) {
+      if (!edge.waiter) continue;
+      const client = clientOf(edge.waiter);
+      if (!waits.has(client)) waits.set(client, []);
+      waits.get(client).push(edge);
+    }
+    const list = (locks) => locks.flatMap(({ id, name }, i) => [i ? ", " : "", this.link(id, name)]);
+    const rows = all.processes.map(({ process, holds, locks }) => {
+      const mine = waits.get(clientOf(process)) ?? [];
+      waits.delete(clientOf(process));
+      return { cells: [processText(process), shown(process.program), h("span", {}, `${holds}: `, list(locks), holds > locks.length ? ", …" : ""), h("span", {}, list(mine))] };
+    });
+    for (const edges of waits.values()) rows.push({ cells: [processText(edges[0].waiter), shown(edges[0].waiter.program), "none", h("span", {}, list(edges))] });
+    this.element.replaceChildren(table(`${all.count} processes hold locks`, ["Process", "Program", "Holds", "Waits for"], rows));
+  }
+}
+
+export class FindingsView extends AskedView {
+  constructor(parameters, context) { super(parameters, context, "Findings"); }
+
+  changed() { return false; }
+  async load() {
+    const report = await this.get("findings");
+    const rows = report.findings.map((each) => ({ cells: [each.check, h("span", { class: each.severity }, each.severity), each.found, [each.why, each.advice].filter(Boolean).join(" "), each.servers.join(", ")] }));
+    this.element.replaceChildren(table(`What holdfast doctor finds about ${report.server}`, ["Check", "Severity", "Found", "Why, and what to do", "Servers"], rows));
+  }
+}

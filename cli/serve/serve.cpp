@@ -1,0 +1,216 @@
+// `holdfast serve`: a page and an exporter of what locks do, over HTTP.
+#include "common/boot_time.hpp"
+#include "common/command.hpp"
+#include "common/environment.hpp"
+#include "common/exit_codes.hpp"
+#include "common/options.hpp"
+#include "common/output.hpp"
+#include "process/service_manager.hpp"
+#include "serve/access.hpp"
+#include "serve/deployment.hpp"
+#include "serve/feed.hpp"
+#include "serve/http_server.hpp"
+#include "serve/listening.hpp"
+#include "serve/routes.hpp"
+#include "server/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <malloc.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+constexpr auto serve_footer =
+    R"(Shows who holds which lock and who waits, as a page for browsers (http://127.0.0.1:7480/), as JSON
+(/api/v1/), and as metrics for Prometheus (/metrics). /healthz and /readyz are for whoever watches this process.
+docs/serve.md describes all of it. It asks Redis in small steps, and changes nothing there: a look at `findings` writes
+what `holdfast doctor` does. With several --url it shows several deployments.
+
+Without a token it answers this machine alone, and refuses to listen on other addresses. With --token-file, or
+HOLDFAST_SERVE_TOKEN, visitors say a token: `Authorization: Bearer TOKEN`, or the form of the page. It speaks no TLS: put it
+behind a proxy that does if others than this network's people can listen.
+--allow-release lets visitors take a lock from its holder, as `holdfast release --force` does. Each such act is a
+line on stderr, with who did it.
+As a service: packaging/systemd has units, also for socket activation.
+
+Exit codes
+  0   ended by SIGTERM, SIGINT or SIGHUP
+  64  bad option, URL or token file; an address that others reach, without a token
+  69  the address is taken, or can't be had
+
+Examples
+  holdfast serve
+  holdfast serve --url redis://a.example --url redis+sentinel://s1,s2,s3/mymaster
+  holdfast serve --listen 0.0.0.0:7480 --token-file /etc/holdfast/serve-tokens --host locks.example
+  holdfast serve --metrics-prefix orders: --metrics-prefix deploy: --long-hold 5m)";
+
+constexpr auto token_variable = "HOLDFAST_SERVE_TOKEN";
+constexpr std::size_t most_prefixes = 50;
+/// For all deployments together.
+constexpr std::size_t store_bytes = 25'165'824;
+
+struct serve_options {
+  common_options common;
+  std::vector<std::string> urls;
+  std::string listen = "127.0.0.1:7480";
+  std::string token_file;
+  std::vector<std::string> hosts;
+  std::vector<std::string> prefixes;
+  std::string long_hold_text = "1m";
+  std::chrono::milliseconds long_hold{};
+  bool allow_release = false;
+};
+
+/// Threads of deployments would each have an arena of their own, and connections need descriptors.
+void prepare_process() {
+  mallopt(M_ARENA_MAX, 2);
+  std::signal(SIGPIPE, SIG_IGN);
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 8'192);
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
+}
+
+std::string content_of_token_file(std::string const& path) {
+  struct stat facts{};
+  if (stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IROTH) != 0)
+    throw failure{usage, fmt::format("--token-file: all users may read {}; chmod o-r it", path)};
+  std::ifstream file{path};
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf()))
+    throw failure{usage, fmt::format("--token-file: {} can't be read", path)};
+  return text.str();
+}
+
+std::vector<named_token> tokens_of(serve_options const& options) {
+  auto const from_environment = environment_value(token_variable);
+  unsetenv(token_variable);
+  if (!options.token_file.empty())
+    return read_tokens(content_of_token_file(options.token_file), "--token-file");
+  if (!from_environment.empty()) return read_tokens(from_environment, token_variable);
+  return {};
+}
+
+std::vector<std::string> servers_of(serve_options const& options) {
+  auto common = options.common;
+  if (options.urls.empty()) return {find_locks_server(common)};
+  std::vector<std::string> servers;
+  servers.reserve(options.urls.size());
+  for (auto const& url : options.urls) {
+    common.url = url;
+    servers.push_back(find_locks_server(common));
+  }
+  return servers;
+}
+
+listening_socket socket_for(serve_options const& options) {
+  auto const passed = passed_socket();
+  return passed.file >= 0 ? passed : listen_on(options.listen);
+}
+
+int serve(serve_options const& options) {
+  service_manager const manager;
+  auto tokens = tokens_of(options);
+  auto const servers = servers_of(options);
+  auto const socket = socket_for(options);
+  if (!socket.loopback && tokens.empty()) {
+    throw failure{
+        usage,
+        fmt::format("--listen: other machines reach {}, so visitors need a token: give --token-file, or "
+                    "{}",
+                    socket.address, token_variable)};
+  }
+  prepare_process();
+  event_feed feed{fmt::format("{:x}", boot_time().count())};
+  // In this order: the threads of deployments end before what they send to.
+  std::vector<std::unique_ptr<deployment>> deployments;
+  serve_routes routes{deployments,
+                      servers,
+                      access_control{std::move(tokens), options.hosts},
+                      feed,
+                      {.allow_release = options.allow_release, .long_hold = options.long_hold}};
+  http_server server{socket.file, {}, [&routes](http_request const& request, responder const& respond) {
+                       // Whatever a visitor sends must not end the process.
+                       try {
+                         routes.answer(request, respond);
+                       } catch (std::exception const& problem) {
+                         output::error(fmt::format("a request failed: {}", problem.what()));
+                         respond(refuse(500, "internal error"));
+                       }
+                     }};
+  routes.watch(server);
+  feed.send_to(
+      [&server](std::uint64_t const number, shared_text text) { server.publish(number, std::move(text)); });
+  store_limits const limits{.bytes = store_bytes / servers.size(), .prefixes = options.prefixes};
+  struct end_first {
+    ~end_first() { all.clear(); }
+    std::vector<std::unique_ptr<deployment>>& all;
+  } const threads_end_first{deployments};
+  deployments.reserve(servers.size());
+  for (auto const& url : servers)
+    deployments.push_back(std::make_unique<deployment>(deployments.size(), url, limits, feed));
+  output::note(fmt::format("listening on http://{}/{}", socket.address,
+                           options.allow_release ? ", and visitors may release locks" : ""));
+  manager.tell("READY=1");
+  server.run();
+  manager.tell("STOPPING=1");
+  return ok;
+}
+
+}  // namespace
+
+void add_serve(command_line& line, action& chosen) {
+  auto const options = std::make_shared<serve_options>();
+  auto command = line.add_command("serve", "Show locks in browsers, and to Prometheus, over HTTP");
+  command.usage("holdfast serve [OPTIONS]");
+  command.value("--listen", options->listen, "Where to listen (default: 127.0.0.1:7480); port 0 takes any",
+                "ADDRESS");
+  command.values("--url", options->urls,
+                 "A Redis to show, see `holdfast help run`; may be given several times", "URL");
+  command.value("--password-file", options->common.password_file, "The file with the password for them",
+                "FILE");
+  command.flag("--local", options->common.local, "Show the private server of this machine");
+  command.value("--token-file", options->token_file, "Who may visit: lines of USER TOKEN", "FILE");
+  command.values("--host", options->hosts,
+                 "A name by which browsers may call this server; may be given several times", "NAME");
+  command.flag("--allow-release", options->allow_release, "Let visitors release locks by force");
+  command.values("--metrics-prefix", options->prefixes,
+                 "Count locks whose names begin so by themselves; may be given several times", "PREFIX");
+  command.value("--long-hold", options->long_hold_text, "What metrics call a long hold (default: 1m)",
+                "DURATION");
+  command.flag("-v,--verbose", options->common.verbose, "Say what happens");
+  for (char const* const name :
+       {"--url", "--password-file", "--token-file", "--listen", "--host", "--metrics-prefix"})
+    command.not_empty(name);
+  command.excludes("--local", "--url");
+  command.excludes("--local", "--password-file");
+  command.footer(serve_footer);
+  command.when_read([options, &chosen] {
+    options->long_hold = duration_of("--long-hold", options->long_hold_text);
+    require(options->prefixes.size() <= most_prefixes,
+            fmt::format("--metrics-prefix: {} are too many; at most {}", options->prefixes.size(),
+                        most_prefixes));
+    chosen = [options] {
+      set_up(options->common);
+      return serve(*options);
+    };
+  });
+}
+
+}  // namespace holdfast::cli

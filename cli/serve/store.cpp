@@ -1,0 +1,302 @@
+#include "serve/store.hpp"
+
+#include "common/utc_text.hpp"
+#include "show/listing.hpp"
+#include "show/lock_json.hpp"
+
+#include <fmt/format.h>
+#include <openssl/sha.h>
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::size_t bytes_of(process_info const& process) {
+  return process.owner.size() + process.host.size() + process.program.size() + process.label.size();
+}
+
+std::size_t bytes_of(lock_state const& lock) {
+  auto bytes = sizeof(lock_store::entry) + 2 * lock.name.size() + bytes_of(lock.holder) + lock.misfit.size();
+  for (auto const& hold : lock.holders) bytes += sizeof hold + bytes_of(hold.process);
+  return bytes;
+}
+
+bool contains(std::string_view const text, std::string_view const part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool fits(lock_state const& lock, lock_filter const& filter) {
+  if (filter.waited_for && lock.waiting == 0) return false;
+  if (!filter.kind.empty() && filter.kind != to_string(lock.kind)) return false;
+  if (!filter.wire.empty() && filter.wire != listing::wire_word(lock)) return false;
+  return filter.text.empty() || contains(lock.name, filter.text) ||
+         contains(lock.holder.label, filter.text) || contains(lock.holder.host, filter.text) ||
+         contains(lock.holder.program, filter.text);
+}
+
+/// What comes first where two are equal otherwise.
+bool is_before(lock_store::entry const& a, lock_store::entry const& b) {
+  return std::tie(a.state.name, a.id) < std::tie(b.state.name, b.id);
+}
+
+bool is_before(lock_store::entry const& a, lock_store::entry const& b, lock_filter::order const by) {
+  constexpr auto forever = std::chrono::milliseconds::max();
+  switch (by) {
+    case lock_filter::order::contention: {
+      auto const rank = [](lock_store::entry const& each) {
+        return std::pair{-each.state.waiting, -each.state.held_for.value_or(0us)};
+      };
+      if (auto const x = rank(a), y = rank(b); x != y) return x < y;
+      break;
+    }
+    case lock_filter::order::held:
+      if (a.state.held_for != b.state.held_for) return a.state.held_for > b.state.held_for;
+      break;
+    case lock_filter::order::ttl:
+      if (a.state.ttl_left != b.state.ttl_left)
+        return a.state.ttl_left.value_or(forever) < b.state.ttl_left.value_or(forever);
+      break;
+    case lock_filter::order::name:
+      break;
+  }
+  return is_before(a, b);
+}
+
+std::string words_of(process_info const& process) {
+  constexpr std::size_t enough = 256;
+  return process.owner.empty() ? std::string{} : process.to_string().substr(0, enough);
+}
+
+bool is_grant(happening const kind) {
+  return kind == happening::acquired || kind == happening::handed_over || kind == happening::passed_on ||
+         kind == happening::held_meanwhile || kind == happening::joined;
+}
+
+}  // namespace
+
+std::string_view beginning_of(std::string_view const name) { return name.substr(0, 1'024); }
+
+std::string lock_id(std::string_view const deployment, wire const of, std::string_view const name) {
+  auto const text = fmt::format("{} {} {}", deployment, of == wire::redisson ? "redisson" : "plain", name);
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};
+  SHA256(reinterpret_cast<unsigned char const*>(text.data()), text.size(), digest.data());
+  std::string id;
+  id.reserve(32);
+  for (std::size_t i = 0; i != 16; ++i) id += fmt::format("{:02x}", digest[i]);
+  return id;
+}
+
+lock_store::lock_store(std::string deployment, store_limits limits)
+    : deployment_{std::move(deployment)}, limits_{std::move(limits)}, counted_(1) {
+  for (auto const& prefix : limits_.prefixes) counted_.push_back({.prefix = prefix});
+}
+
+std::size_t lock_store::group_of(std::string_view const name) const {
+  std::size_t best = 0;
+  for (std::size_t i = 1; i != counted_.size(); ++i) {
+    auto const& prefix = counted_[i].prefix;
+    if (name.starts_with(prefix) && prefix.size() > counted_[best].prefix.size()) best = i;
+  }
+  return best;
+}
+
+bool lock_store::note_changes(entry const& before, lock_state const& now, time const passed,
+                              day_time const at) {
+  bool any = false;
+  for (auto const& each : cli::changes(before.state, now, passed)) {
+    any = true;
+    auto& group = counted_[group_of(now.name)];
+    if (is_grant(each.kind)) ++group.grants;
+    if (each.kind == happening::expired) ++group.losses;
+    if (each.kind == happening::waiting || each.kind == happening::identified) continue;
+    bool const of_several = each.kind == happening::joined || each.kind == happening::left;
+    change one{.id = before.id,
+               .name = std::string{beginning_of(now.name)},
+               .kind = each.kind,
+               .at = at,
+               .token = now.token,
+               .waiting = now.waiting};
+    one.holder = words_of(of_several ? each.hold.process : now.holder);
+    one.owner = of_several ? each.hold.process.owner : now.holder.owner;
+    one.before = words_of(each.before);
+    if (before.state.held_for && each.kind != happening::joined) {
+      one.held_ms =
+          std::chrono::duration_cast<std::chrono::milliseconds>(*before.state.held_for + passed).count();
+    }
+    changes_.push_back(std::move(one));
+    ++change_count_;
+    if (changes_.size() > limits_.changes) changes_.pop_front();
+  }
+  return any;
+}
+
+bool lock_store::saw(lock_state const& lock, time const now, day_time const at) {
+  bool const busy = in_use(lock);
+  auto const named = by_name_.find(lock.name);
+  auto* known = named == by_name_.end() ? nullptr : named->second.of(lock.wire);
+  bool const is_new = known == nullptr;
+  if (is_new && !busy) return false;
+  auto const bytes = bytes_of(lock);
+  auto const before = is_new ? 0 : known->bytes;
+  if ((is_new && entries_.size() >= limits_.locks) || bytes_ - before + bytes > limits_.bytes) {
+    ++left_out_;
+    if (!is_new) forget(*known);  // nothing is better than what it was
+    return false;
+  }
+  bool changed = is_new;
+  if (is_new) {
+    auto const id = lock_id(deployment_, lock.wire, lock.name);
+    known = &entries_.emplace(id, entry{.id = id, .busy = now}).first->second;
+    by_name_[lock.name].of(lock.wire) = known;
+  } else {
+    changed = note_changes(*known, lock, now - known->seen, at);
+  }
+  auto& record = *known;
+  if (lock.waiting == 0) {
+    record.waited_for = 0ns;
+  } else if (record.waited_for == 0ns) {
+    record.waited_for = now;
+  }
+  record.state = lock;
+  record.state.queue.clear();
+  record.seen = now;
+  if (busy) record.busy = now;
+  record.bytes = bytes;
+  bytes_ += bytes - before;
+  return changed;
+}
+
+void lock_store::still(std::string const& name, bool const busy,
+                       std::optional<std::chrono::milliseconds> const ttl, time const now) {
+  auto const named = by_name_.find(name);
+  if (named == by_name_.end()) return;
+  for (auto* const record : {named->second.plain, named->second.redisson}) {
+    if (record == nullptr) continue;
+    auto& state = record->state;
+    if (state.held_for) *state.held_for += std::chrono::floor<std::chrono::microseconds>(now - record->seen);
+    if (state.ttl_left) {
+      auto const left = *state.ttl_left - std::chrono::floor<std::chrono::milliseconds>(now - record->seen);
+      state.ttl_left = std::max(ttl.value_or(left), 0ms);
+    }
+    if (state.holders.size() == 1 && state.holders.front().ttl_left)
+      state.holders.front().ttl_left = state.ttl_left;
+    record->seen = now;
+    if (busy) record->busy = now;
+  }
+}
+
+void lock_store::forget(entry const& one) {
+  bytes_ -= one.bytes;
+  if (auto const named = by_name_.find(one.state.name); named != by_name_.end()) {
+    named->second.of(one.state.wire) = nullptr;
+    if (named->second.plain == nullptr && named->second.redisson == nullptr) by_name_.erase(named);
+  }
+  entries_.erase(entries_.find(one.id));
+}
+
+std::vector<std::string> lock_store::forget_idle(time const limit) {
+  std::vector<std::string> gone;
+  for (auto const& [id, each] : entries_) {
+    if (each.busy < limit) gone.push_back(id);
+  }
+  for (auto const& id : gone) forget(entries_.at(id));
+  return gone;
+}
+
+lock_store::entry const* lock_store::find(std::string_view const id) const {
+  auto const found = entries_.find(std::string{id});
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+lock_store::entry const* lock_store::find(std::string const& name, wire const of) const {
+  auto const named = by_name_.find(name);
+  if (named == by_name_.end()) return nullptr;
+  return of == wire::redisson ? named->second.redisson : named->second.plain;
+}
+
+std::pair<std::vector<lock_store::entry const*>, std::size_t> lock_store::chosen(
+    lock_filter const& filter, std::size_t const skipped, std::size_t const at_most) const {
+  std::vector<entry const*> some;
+  some.reserve(entries_.size());
+  for (auto const& [id, each] : entries_) {
+    if (in_use(each.state) && fits(each.state, filter)) some.push_back(&each);
+  }
+  auto const count = some.size();
+  auto const first = std::min(skipped, count);
+  auto const last = std::min(first + at_most, count);
+  std::partial_sort(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(last), some.end(),
+                    [&](entry const* a, entry const* b) { return is_before(*a, *b, filter.by); });
+  some.resize(last);
+  some.erase(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(first));
+  return {std::move(some), count};
+}
+
+std::vector<std::string> lock_store::names() const {
+  std::vector<std::string> all;
+  all.reserve(by_name_.size());
+  for (auto const& [name, known] : by_name_) all.push_back(name);
+  return all;
+}
+
+std::vector<lock_store::change const*> lock_store::changes_of(std::string_view const id,
+                                                              std::size_t const at_most) const {
+  std::vector<change const*> some;
+  for (auto each = changes_.rbegin(); each != changes_.rend() && some.size() < at_most; ++each) {
+    if (each->id == id) some.push_back(&*each);
+  }
+  return some;
+}
+
+std::vector<lock_store::totals> lock_store::count(time const now,
+                                                  std::chrono::milliseconds const long_hold) const {
+  auto all = counted_;
+  for (auto const& [id, each] : entries_) {
+    auto& group = all[group_of(each.state.name)];
+    if (each.state.kind != lock_kind::free) ++group.held;
+    if (each.state.waiting > 0) ++group.waited_for;
+    group.waiting += each.state.waiting;
+    if (each.state.held_for && *each.state.held_for + (now - each.seen) > long_hold) ++group.long_holds;
+    if (each.waited_for != 0ns) {
+      group.longest_wait = std::max(
+          group.longest_wait, std::chrono::duration_cast<std::chrono::milliseconds>(now - each.waited_for));
+    }
+  }
+  return all;
+}
+
+json to_json(lock_store::entry const& of, std::string_view const deployment, lock_store::time const now) {
+  auto state = of.state;
+  state.name = beginning_of(of.state.name);
+  auto const age = std::max(now - of.seen, 0ns);
+  auto const shorter = [age](std::optional<std::chrono::milliseconds>& left) {
+    if (left) left = std::max(*left - std::chrono::floor<std::chrono::milliseconds>(age), 0ms);
+  };
+  if (state.held_for) *state.held_for += std::chrono::floor<std::chrono::microseconds>(age);
+  shorter(state.ttl_left);
+  for (auto& hold : state.holders) shorter(hold.ttl_left);
+  json object;
+  object.set("id", of.id).set("deployment", deployment);
+  object.set("seen_ms", std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
+  object.set_all(to_json(state));
+  return object;
+}
+
+json to_json(lock_store::change const& of) {
+  json object;
+  object.set("id", of.id).set("name", of.name).set("event", to_string(of.kind)).set("at", utc_text(of.at));
+  object.set_unless_empty("holder", of.holder).set_unless_empty("before", of.before);
+  object.set_unless_empty("owner", of.owner).set_unless_zero("token", of.token).set("waiting", of.waiting);
+  if (of.held_ms) {
+    object.set("held_ms", *of.held_ms);
+  } else {
+    object.set("held_ms", json{});
+  }
+  return object;
+}
+
+}  // namespace holdfast::cli

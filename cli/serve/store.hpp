@@ -1,0 +1,148 @@
+/// What `holdfast serve` knows of the locks of one deployment, within bounds. No I/O, no clock.
+#pragma once
+
+#include "show/json.hpp"
+#include "show/watch_events.hpp"
+
+#include <holdfast/inspect.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// Names a lock in URLs: of its deployment, wire and name, which may be any bytes. 32 hexadecimal digits, the
+/// same in each run.
+[[nodiscard]] std::string lock_id(std::string_view deployment, wire of, std::string_view name);
+
+/// What lists and events say of a name that may be any length: its first 1024 bytes.
+[[nodiscard]] std::string_view beginning_of(std::string_view name);
+
+struct store_limits {
+  std::size_t locks = 20'000;
+  std::size_t bytes = 25'165'824;  ///< for names, labels and holders
+  std::size_t changes = 5'000;     ///< of all locks together, the newest
+  /// Locks are counted by these beginnings of their names; all others together.
+  std::vector<std::string> prefixes{};
+};
+
+/// The locks that are wanted, and their order.
+struct lock_filter {
+  enum class order : std::uint8_t { contention, name, held, ttl };
+  std::string text{};  ///< is a part of the name, or of the label or host of its holder
+  std::string kind{};  ///< the word of a kind; empty: all
+  std::string wire{};  ///< "plain" or "redisson"; empty: both
+  bool waited_for = false;
+  order by = order::contention;
+};
+
+/// Not thread-safe.
+class lock_store {
+ public:
+  using time = std::chrono::nanoseconds;  ///< of any steady clock
+  using day_time = std::chrono::sys_time<std::chrono::microseconds>;
+
+  struct entry {
+    std::string id{};
+    lock_state state{};  ///< without its queue
+    time seen{};
+    time busy{};        ///< the last time it was seen in use
+    time waited_for{};  ///< since when it has had waiters; 0: it has none
+    std::size_t bytes = 0;
+  };
+  /// A change, with the lock as it was after it.
+  struct change {
+    std::string id{};
+    std::string name{};  ///< the beginning of it; texts below are cut, too
+    happening kind = happening::seen;
+    day_time at{};
+    std::string holder{};  ///< who has it since, in words; empty: nobody
+    std::string before{};  ///< who had it before
+    std::string owner{};   ///< the owner id of `holder`
+    std::int64_t token = 0;
+    std::int64_t waiting = 0;
+    std::optional<std::int64_t> held_ms{};  ///< how long `before` had it, if that was seen
+  };
+  /// The locks whose names begin with one prefix, the longest that fits.
+  struct totals {
+    std::string prefix{};  ///< empty: all names that begin with none
+    std::size_t held = 0;
+    std::size_t waited_for = 0;
+    std::int64_t waiting = 0;
+    std::size_t long_holds = 0;
+    std::chrono::milliseconds longest_wait{};  ///< since when a lock has had waiters
+    std::uint64_t grants = 0;                  ///< that were seen since the start
+    std::uint64_t losses = 0;                  ///< leases whose ttl was over
+  };
+
+  explicit lock_store(std::string deployment, store_limits limits = {});
+
+  /// Adds an observation. Whether anything but the times has changed.
+  bool saw(lock_state const& lock, time now, day_time at);
+  /// A lock, on all its wires, is as it was, but for its times; without a ttl that has gone on. Nothing if it
+  /// isn't known.
+  void still(std::string const& name, bool busy, std::optional<std::chrono::milliseconds> ttl, time now);
+  /// Forgets locks that were last seen in use before `limit`, and gives their ids.
+  std::vector<std::string> forget_idle(time limit);
+
+  [[nodiscard]] entry const* find(std::string_view id) const;
+  [[nodiscard]] entry const* find(std::string const& name, wire of) const;
+  /// Those that match in their order, `at_most` of them after the first `skipped`; and how many there are.
+  [[nodiscard]] std::pair<std::vector<entry const*>, std::size_t> chosen(lock_filter const& filter,
+                                                                         std::size_t skipped,
+                                                                         std::size_t at_most) const;
+  /// All names, each once.
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] bool knows(std::string const& name) const { return by_name_.contains(name); }
+  /// The newest first.
+  [[nodiscard]] std::vector<change const*> changes_of(std::string_view id, std::size_t at_most) const;
+  /// The newest ones, of all locks; the newest is the last.
+  [[nodiscard]] std::deque<change> const& changes() const noexcept { return changes_; }
+  /// How many there have been since the start, also those that are forgotten.
+  [[nodiscard]] std::uint64_t change_count() const noexcept { return change_count_; }
+
+  [[nodiscard]] std::unordered_map<std::string, entry> const& all() const noexcept { return entries_; }
+  /// By prefixes, the rest first. `long_hold`: a hold that lasts longer is a long one.
+  [[nodiscard]] std::vector<totals> count(time now, std::chrono::milliseconds long_hold) const;
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  /// How many observations found no room since the last call.
+  std::size_t take_left_out() noexcept { return std::exchange(left_out_, 0); }
+
+ private:
+  /// The lock of one name on each wire; nullptr: it isn't known.
+  struct on_wires {
+    entry* plain = nullptr;
+    entry* redisson = nullptr;
+    [[nodiscard]] entry*& of(wire wanted) noexcept { return wanted == wire::redisson ? redisson : plain; }
+  };
+
+  [[nodiscard]] std::size_t group_of(std::string_view name) const;
+  void forget(entry const& one);
+  bool note_changes(entry const& before, lock_state const& now, time passed, day_time at);
+
+  std::string deployment_;
+  store_limits limits_;
+  std::unordered_map<std::string, entry> entries_{};     ///< by id
+  std::unordered_map<std::string, on_wires> by_name_{};  ///< an id takes longer to make than a name to find
+  std::deque<change> changes_{};
+  std::uint64_t change_count_ = 0;
+  std::size_t bytes_ = 0;
+  std::size_t left_out_ = 0;
+  std::vector<totals> counted_{};  ///< of each group: prefix, grants and losses
+};
+
+/// The object of docs/cli-json.md with `id`, `deployment` and `seen_ms`; its times are as of now, and of its
+/// name it has the beginning.
+[[nodiscard]] json to_json(lock_store::entry const& of, std::string_view deployment, lock_store::time now);
+[[nodiscard]] json to_json(lock_store::change const& of);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,26 @@
+# Writes the files of FOLDER into the C++ source OUT, as a list of names and contents (cli/serve/page.hpp).
+# cmake -DFOLDER=... -DOUT=... -P EmbedFiles.cmake
+file(GLOB files "${FOLDER}/*")
+list(SORT files)
+set(text "// Made by cmake/EmbedFiles.cmake.\n#include \"serve/page.hpp\"\n\nnamespace holdfast::cli {\nnamespace {\n\n")
+set(list "")
+set(index 0)
+foreach(file IN LISTS files)
+  cmake_path(GET file FILENAME name)
+  file(READ "${file}" bytes HEX)
+  string(LENGTH "${bytes}" digits)
+  math(EXPR size "${digits} / 2")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "\\\\x\\1" escaped "${bytes}")
+  # Lines of 40 bytes.
+  set(line "")
+  foreach(i RANGE 39)
+    string(APPEND line "....")
+  endforeach()
+  string(REGEX REPLACE "(${line})" "\\1\"\n    \"" escaped "${escaped}")
+  string(APPEND text "constexpr char file_${index}[] =\n    \"${escaped}\";\n\n")
+  string(APPEND list "    {\"${name}\", {file_${index}, ${size}}},\n")
+  math(EXPR index "${index} + 1")
+endforeach()
+string(APPEND text "constexpr page_file all[]{\n${list}};\n\n}  // namespace\n\n"
+                   "std::span<page_file const> page_files() { return all; }\n\n}  // namespace holdfast::cli\n")
+file(WRITE "${OUT}" "${text}")

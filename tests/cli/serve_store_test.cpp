@@ -1,0 +1,114 @@
+// What `holdfast serve` keeps of locks, without a server.
+#include "serve/feed.hpp"
+#include "serve/store.hpp"
+
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <string>
+
+namespace {
+
+using namespace std::chrono_literals;
+using namespace holdfast::cli;
+using holdfast::lock_kind;
+using holdfast::lock_state;
+using holdfast::wire;
+using testing::HasSubstr;
+using testing::Not;
+
+lock_store::day_time const store_day{std::chrono::hours{12}};
+
+lock_state stored_hold(std::string name, std::string owner, std::int64_t waiting = 0) {
+  lock_state lock{.name = std::move(name), .kind = lock_kind::exclusive, .type = "string"};
+  lock.holder.owner = owner;
+  lock.holders.push_back({.process = {.owner = owner}});
+  lock.holding = 1;
+  lock.held_for = 1s;
+  lock.ttl_left = 30s;
+  lock.waiting = waiting;
+  return lock;
+}
+
+lock_state stored_release(std::string name) { return {.name = std::move(name), .type = "none"}; }
+
+TEST(serve_store, orders_by_contention_and_filters) {
+  lock_store store{"here"};
+  store.saw(stored_hold("a", "x:1"), 1s, store_day);
+  store.saw(stored_hold("b", "x:2", 3), 1s, store_day);
+  store.saw(stored_release("never held"), 1s, store_day);
+  auto const [all, count] = store.chosen({}, 0, 10);
+  ASSERT_EQ(count, 2U);
+  EXPECT_EQ(all[0]->state.name, "b");
+  EXPECT_EQ(store.chosen({.text = "a"}, 0, 10).first[0]->state.name, "a");
+  EXPECT_EQ(store.chosen({}, 1, 10).first.size(), 1U);
+  EXPECT_EQ(store.chosen({.kind = "permits"}, 0, 10).second, 0U);
+}
+
+TEST(serve_store, notes_who_had_it_and_for_how_long) {
+  lock_store store{"here"};
+  EXPECT_TRUE(store.saw(stored_hold("a", "x:1"), 10s, store_day));
+  EXPECT_FALSE(store.saw(stored_hold("a", "x:1"), 11s, store_day));
+  EXPECT_TRUE(store.saw(stored_hold("a", "y:1"), 12s, store_day));
+  EXPECT_TRUE(store.saw(stored_release("a"), 13s, store_day));
+  auto const id = lock_id("here", wire::plain, "a");
+  auto const changes = store.changes_of(id, 10);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_EQ(changes[1]->held_ms, 2'000);
+  EXPECT_THAT(changes[0]->before, HasSubstr("y:1"));
+  EXPECT_EQ(store.count(13s, 1min)[0].grants, 1U);
+  EXPECT_EQ(store.chosen({}, 0, 10).second, 0U) << "nobody uses it";
+  EXPECT_TRUE(store.forget_idle(12s).empty());
+  EXPECT_EQ(store.forget_idle(13s), std::vector{id});
+  EXPECT_FALSE(store.knows("a"));
+  EXPECT_EQ(store.bytes(), 0U);
+}
+
+TEST(serve_store, lets_times_go_on) {
+  lock_store store{"here"};
+  store.saw(stored_hold("a", "x:1"), 10s, store_day);
+  store.still("a", true, std::nullopt, 15s);
+  EXPECT_EQ(store.find("a", wire::plain)->state.ttl_left, 25s);
+  EXPECT_EQ(store.find("a", wire::plain)->state.held_for, 6s);
+  store.still("a", true, 29s, 16s);
+  EXPECT_EQ(store.find("a", wire::plain)->state.ttl_left, 29s);
+  store.still("unknown", true, 29s, 16s);
+}
+
+TEST(serve_store, forgets_a_lock_for_which_there_is_no_room_any_more) {
+  lock_store store{"here", {.locks = 2, .bytes = 10'000}};
+  store.saw(stored_hold("a", "x:1"), 1s, store_day);
+  store.saw(stored_hold("b", "x:2"), 1s, store_day);
+  store.saw(stored_hold("c", "x:3"), 1s, store_day);
+  EXPECT_FALSE(store.knows("c"));
+  EXPECT_EQ(store.take_left_out(), 1U);
+  EXPECT_FALSE(store.saw(stored_hold("a", std::string(20'000, 'y')), 2s, store_day));
+  EXPECT_FALSE(store.knows("a"));
+  EXPECT_TRUE(store.knows("b"));
+  EXPECT_EQ(store.take_left_out(), 1U);
+}
+
+TEST(serve_store, keeps_wires_apart) {
+  lock_store store{"here"};
+  auto other = stored_hold("a", "x:1");
+  other.wire = wire::redisson;
+  store.saw(stored_hold("a", "x:2"), 1s, store_day);
+  store.saw(other, 1s, store_day);
+  EXPECT_EQ(store.names().size(), 1U);
+  EXPECT_EQ(store.chosen({.wire = "redisson"}, 0, 10).second, 1U);
+}
+
+TEST(serve_feed, gives_what_was_missed_or_says_that_it_is_not_known) {
+  event_feed feed{"e"};
+  for (int i = 0; i != 3; ++i) feed.publish("locks", std::to_string(i));
+  EXPECT_THAT(feed.since("e-2").text,
+              testing::AllOf(HasSubstr("data: 2\n"), Not(HasSubstr("data: 1\n")), Not(HasSubstr("reset"))));
+  EXPECT_EQ(feed.since("e-2").newest, 3U);
+  EXPECT_THAT(feed.since("e-3").text, Not(HasSubstr("event:")));
+  for (std::string const unknown : {"", "e-4", "e-x", "other-2", "-", "e-18446744073709551615"})
+    EXPECT_THAT(feed.since(unknown).text, HasSubstr("event: reset")) << unknown;
+  feed.publish("locks", std::string(3'000'000, 'x'));
+  EXPECT_THAT(feed.since("e-1").text, HasSubstr("event: reset")) << "forgotten by now";
+}
+
+}  // namespace

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "script/call.hpp"
+
 namespace holdfast::test {
 
 class harmed : public fault {

@@ -60,7 +60,7 @@ void actor::lay_down() {
   try {
     seat_ = core.pin(recipes::plain::condition, recipes::plain::seat_of_waiter(name, lease_->number()));
     core.lay_downs().lay_down(lease_, recipes::plain::begin_to_wait({.name = name, .owner = owner},
-                                                                 core.policy_now(lease_->options())));
+                                                                    core.policy_now(lease_->options())));
   } catch (error const& failure) {
     world_.trace([&] { return owner + " can't wait: " + failure.what(); });
     judge_.conditions().on_failed_begin();

@@ -49,7 +49,7 @@ TEST_P(exclusion, holds_among_threads_of_one_client) {
   threads.clear();
   EXPECT_GT(history_.size(), 8u);
   EXPECT_EQ(judge(history_), "");
-  EXPECT_EQ(leftover_keys(raw_), std::vector<std::string>{});
+  EXPECT_TRUE(nothing_left_behind(raw_));
 }
 
 TEST_P(exclusion, holds_among_threads_clients_and_processes) {

@@ -257,6 +257,27 @@ RC_GTEST_PROP(names_in_lua, of_redisson_s_objects_are_those_of_cpp, ()) {
   }
 }
 
+RC_GTEST_PROP(names_in_lua, of_what_a_pulse_looks_at_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  recipes::plain::keys const keys{name};
+  struct object {
+    command made_by;
+    std::string beside;
+  };
+  std::vector<object> const objects{
+      {{"HSET", name, first_owner, "1"}, names::permit_queue(name)},
+      {{"SET", name, std::string{names::held_by_readers}}, names::readers(name)},
+      {{"SET", name, "holdfast_barrier 1 2"}, names::arrived(name)},
+  };
+  for (auto const& [made_by, beside] : objects) {
+    recording_server server;
+    server.prepare(made_by);
+    auto const named =
+        server.named_by(scripts::inspect::pulse{.names = {{{name}, {keys.queue}}}, .scope = "ttl"}());
+    RC_ASSERT(named == (name_set{name, keys.counter, keys.queue, beside}));
+  }
+}
+
 /// The quoted texts of a script, of which none has an escape.
 void add_quoted(std::string_view script, name_set& all) {
   for (std::size_t i = 0; i < script.size(); ++i) {
@@ -285,7 +306,7 @@ TEST(names_in_lua, have_no_parts_but_those_tested_here) {
   parts.erase("holdfast_permits:%.0f");
   std::erase_if(parts, [](std::string const& part) { return part.find(' ') != std::string::npos; });  // texts
   std::erase_if(parts, [](std::string const& part) {  // what a key holds, and patterns for it
-    return part.starts_with("holdfast_latch ") || part.starts_with("holdfast_barrier ") ||
+    return part.starts_with("holdfast_latch ") || part.starts_with("holdfast_barrier") ||
            part.starts_with("^holdfast_") || part.starts_with("^%x+%-");
   });
   EXPECT_THAT(parts, testing::UnorderedElementsAre(

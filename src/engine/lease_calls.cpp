@@ -134,7 +134,7 @@ void lease_calls::async_release(lease_state_ptr& lease,
     try {
       if (done) {
         loop_.promise();
-        report = [this, done = std::move(done)](release_result result) mutable {
+        report = [this, done = std::exchange(done, {})](release_result result) mutable {
           loop_.defer_promised([done = std::move(done), result]() mutable { done(result); });
         };
       }

@@ -46,10 +46,7 @@ struct call {
     parts = 3 + key_count + args.size() + more_args.size();
     bytes.reserve(3 * around_each + script.sha1.size() + room_of(keys) + room_of(args) + room_of(more_keys) +
                   room_of(more_args));
-    resp::append_array_header(bytes, parts);
-    resp::append_bulk(bytes, "EVALSHA");
-    resp::append_bulk(bytes, script.sha1);
-    tail_begin = bytes.size();
+    append_head();
     resp::append_integer_bulk(bytes, static_cast<std::int64_t>(key_count));
     for (auto const& key : keys) append(key);
     for (auto const& key : more_keys) append(key);
@@ -78,6 +75,12 @@ struct call {
     return room;
   }
 
+  void append_head() {
+    resp::append_array_header(bytes, parts);
+    resp::append_bulk(bytes, "EVALSHA");
+    resp::append_bulk(bytes, source->sha1);
+    tail_begin = bytes.size();
+  }
   void append(key const& key) {
     resp::append_bulk(bytes, key.text);
     if (first_key_end != 0) return;

@@ -6,6 +6,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/crypto.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -37,10 +38,7 @@ std::string random_word() {
 
 /// Takes as long for each text of the same length, so that its time tells nothing.
 bool equal(std::string_view const a, std::string_view const b) {
-  if (a.size() != b.size()) return false;
-  unsigned different = 0;
-  for (std::size_t i = 0; i != a.size(); ++i) different |= static_cast<unsigned>(a[i] ^ b[i]);
-  return different == 0;
+  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 bool is_unsafe(http_request const& request) { return request.method != "GET" && request.method != "HEAD"; }
@@ -63,18 +61,18 @@ std::vector<named_token> read_tokens(std::string_view const text, std::string_vi
   for (std::string line; std::getline(lines, line);) {
     ++number;
     std::istringstream words{line.substr(0, line.find('#'))};
-    named_token one;
+    named_token entry;
     std::string more;
-    if (!(words >> one.user)) continue;
-    if (!(words >> one.token)) one = {.user = "admin", .token = one.user};
+    if (!(words >> entry.user)) continue;
+    if (!(words >> entry.token)) entry = {.user = "admin", .token = entry.user};
     if (words >> more) throw failure{usage, fmt::format("{}: line {}: write USER TOKEN", place, number)};
-    if (one.token.size() < shortest_token) {
+    if (entry.token.size() < shortest_token) {
       throw failure{usage,
                     fmt::format("{}: line {}: the token is too short; take {} characters at least, from "
                                 "`openssl rand -hex 24`",
                                 place, number, shortest_token)};
     }
-    tokens.push_back(std::move(one));
+    tokens.push_back(std::move(entry));
   }
   if (tokens.empty()) throw failure{usage, fmt::format("{}: there is no token in it", place)};
   return tokens;

@@ -67,6 +67,12 @@ any_address read_address(std::string_view const text) {
   return address;
 }
 
+std::uint16_t port_of(any_address const& address) {
+  return address.storage.ss_family == AF_INET6
+             ? ntohs(reinterpret_cast<sockaddr_in6 const&>(address.storage).sin6_port)
+             : ntohs(reinterpret_cast<sockaddr_in const&>(address.storage).sin_port);
+}
+
 /// Address and reach of a socket that listens.
 listening_socket described(int const file) {
   any_address address;
@@ -75,13 +81,11 @@ listening_socket described(int const file) {
   auto const text = address_text(reinterpret_cast<sockaddr const*>(&address.storage), address.size);
   if (address.storage.ss_family == AF_INET) {
     auto const& four = reinterpret_cast<sockaddr_in const&>(address.storage);
-    return {file, fmt::format("{}:{}", text, ntohs(four.sin_port)),
-            (ntohl(four.sin_addr.s_addr) >> 24U) == 127};
+    return {file, fmt::format("{}:{}", text, port_of(address)), (ntohl(four.sin_addr.s_addr) >> 24U) == 127};
   }
   if (address.storage.ss_family == AF_INET6) {
     auto const& six = reinterpret_cast<sockaddr_in6 const&>(address.storage);
-    return {file, fmt::format("[{}]:{}", text, ntohs(six.sin6_port)),
-            IN6_IS_ADDR_LOOPBACK(&six.sin6_addr) != 0};
+    return {file, fmt::format("[{}]:{}", text, port_of(address)), IN6_IS_ADDR_LOOPBACK(&six.sin6_addr) != 0};
   }
   return {file, "a socket in the file system", true};
 }
@@ -125,12 +129,6 @@ std::string owner_of(std::uint16_t const port) {
     }
   }
   return {};
-}
-
-std::uint16_t port_of(any_address const& address) {
-  return address.storage.ss_family == AF_INET6
-             ? ntohs(reinterpret_cast<sockaddr_in6 const&>(address.storage).sin6_port)
-             : ntohs(reinterpret_cast<sockaddr_in const&>(address.storage).sin_port);
 }
 
 [[noreturn]] void not_had(std::string_view const text, any_address const& address, int const error) {

@@ -173,17 +173,17 @@ resp::reply session::carry_out(command const& words) {
 }
 
 resp::reply session::about_client(command const& words) {
-  auto const& what = words.at(1);
-  if (what == "SETNAME") {
+  auto const& subcommand = words.at(1);
+  if (subcommand == "SETNAME") {
     name_ = words.at(2);
     return make_text("OK");
   }
-  if (what == "INFO") return make_text(info());
+  if (subcommand == "INFO") return make_text(info());
   auto const number = behind(words, "ID", "0");
   auto* const named = home_.connection(static_cast<std::uint64_t>(number_of(number)));
-  if (what == "LIST" && words.at(2) == "TYPE") return make_text(home_.list_of(words.at(3) == "pubsub"));
-  if (what == "LIST") return make_text(named == nullptr ? std::string{} : named->info());
-  if (what != "KILL") return make_error("ERR unknown subcommand '" + what + "'");
+  if (subcommand == "LIST" && words.at(2) == "TYPE") return make_text(home_.list_of(words.at(3) == "pubsub"));
+  if (subcommand == "LIST") return make_text(named == nullptr ? std::string{} : named->info());
+  if (subcommand != "KILL") return make_error("ERR unknown subcommand '" + subcommand + "'");
   if (named != nullptr) named->end();
   return make_integer(named == nullptr ? 0 : 1);
 }

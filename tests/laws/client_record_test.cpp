@@ -118,7 +118,7 @@ TEST_F(client_record, is_named_to_one_that_waited_in_vain) {
   client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
   mutex holder_mutex{holder, "orders", {.ttl = 20s}};
   auto const lease = holder_mutex.acquire();
-  ASSERT_TRUE(eventually([&] { return raw_.exists(record_of(holder)); }));
+  ASSERT_TRUE(has_record(holder, raw_));
   client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   EXPECT_EQ(m.last_busy(), std::nullopt) << "nothing was busy yet";
@@ -158,7 +158,7 @@ TEST_F(client_record, is_asked_for_once_and_remembered) {
   client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
   mutex holder_mutex{holder, "orders"};
   auto const lease = holder_mutex.acquire();
-  ASSERT_TRUE(eventually([&] { return raw_.exists(record_of(holder)); }));
+  ASSERT_TRUE(has_record(holder, raw_));
   client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   EXPECT_FALSE(m.try_lock());

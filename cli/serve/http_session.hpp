@@ -21,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 
@@ -56,6 +57,9 @@ struct shared_state {
   http_facts facts{};
   bool ended = false;
   asio::io_context context{1};
+  /// By number of the request: who waits for the handler's answer. Only the context's thread may let go of a
+  /// session, so a responder, which other threads destroy, has this number alone.
+  std::unordered_map<std::uint64_t, std::shared_ptr<session>> unanswered{};
 };
 
 /// One connection. It lives as long as an operation of it is under way.
@@ -130,9 +134,12 @@ class session final : public std::enable_shared_from_this<session> {
     head_only_ = parser_->get().method() == http::verb::head;
     auto const request = plain_request(parser_->get(), peer_);
     parser_.reset();
-    server_.handler(request, [self = shared_from_this(), context = &server_.context](http_response answer) {
-      asio::dispatch(*context, [self, answer = std::move(answer)]() mutable {
-        self->respond_in_time(std::move(answer));
+    auto const number = server_.facts.requests;
+    server_.unanswered.emplace(number, shared_from_this());
+    server_.handler(request, [number, server = &server_](http_response answer) {
+      asio::dispatch(server->context, [number, server, answer = std::move(answer)]() mutable {
+        auto const asked = server->unanswered.extract(number);
+        if (asked) asked.mapped()->respond_in_time(std::move(answer));
       });
     });
   }

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "support/sanitizers.hpp"
+
 namespace holdfast::simulation {
 namespace {
 
@@ -22,8 +24,9 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 
 /// Each step of a conversation is disturbed in two ways, and of a quorum, which has three times the steps,
-/// each second step in one way: all in turn. Of a long conversation each second or third step, since all that
-/// follow are played again for each. With HOLDFAST_THOROUGH=1 each step is disturbed in all ways.
+/// each second step in one way: all in turn. So it is under AddressSanitizer, which is five times as slow. Of
+/// a long conversation each second or third step, since all that follow are played again for each. With
+/// HOLDFAST_THOROUGH=1 each step is disturbed in all ways.
 class conversations : public testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {
  protected:
   struct counts {
@@ -46,10 +49,11 @@ class conversations : public testing::TestWithParam<std::tuple<std::size_t, std:
     static auto const thorough = std::getenv("HOLDFAST_THOROUGH") != nullptr;
     if (thorough) return all;
     constexpr std::uint64_t long_one = 80;
-    auto const interval = (kinds().masters == 1 ? 1 : 2) + steps / long_one;
+    auto const few = kinds().masters > 1 || test::under_address_sanitizer;
+    auto const interval = (few ? 2 : 1) + steps / long_one;
     if (step % interval != 0) return {};
     auto const turn = step / interval;
-    if (kinds().masters > 1) return {all[turn % all.size()]};
+    if (few) return {all[turn % all.size()]};
     return {all[2 * turn % all.size()], all[(2 * turn + 1) % all.size()]};
   }
 };

@@ -1,8 +1,10 @@
 -- For whoever looks at many locks again and again: which of them need a closer look? Changes nothing.
--- KEYS: each lock, followed by its queue. Reply: for each lock a text that differs when holder, token, numbers or waiters do, and
--- with `scope` "ttl" its pttl, otherwise -3. A user without the right to Redisson's objects hears less of these, and no error.
+-- KEYS: each lock, followed by its queue. Reply: for each lock a text that differs when holder, token, numbers or waiters do, or when
+-- the time of some holder of several is over; and with `scope` "ttl" its pttl, otherwise -3. The text begins with a space only if
+-- there is no lock. A user without the right to Redisson's objects hears less of these, and no error.
 local names = {unpack(KEYS)}
 local scope = ARGV[1]
+-- @include micros
 local answer = {}
 local function number(...)
   local reply = redis.pcall(...)
@@ -12,21 +14,40 @@ local function text_of(key, last)
   local reply = redis.pcall('GETRANGE', key, 0, last)
   return type(reply) == 'string' and reply or nil
 end
+-- Those whose time is over stay in their set until somebody else comes.
+local function alive(set) return number('ZCOUNT', set, string.format('(%.0f', math.floor(micros() / 1000)), '+inf') end
+-- One of Redisson's locks says in its fields who has it.
+local function fields_of(hash, count)
+  local fields = count <= 8 and redis.pcall('HKEYS', hash) or {}
+  for i, field in ipairs(fields) do fields[i] = string.sub(field, 1, 128) end
+  return 'fields ' .. count .. ' ' .. table.concat(fields, ' ')
+end
+local function members_of(set, beside)
+  return 'of another type ' .. number('ZCARD', set) .. ' ' .. alive(set), number('ZCARD', beside .. 'permit_queue')
+end
 for i = 1, #names, 2 do
   local lock, queue = names[i], names[i + 1]
   local beside = string.sub(queue, 1, -6)
-  local text, waiting = text_of(lock, 127), number('ZCARD', queue)
+  local text, waiting, others = text_of(lock, 127), number('ZCARD', queue), 0
   if not text then
-    text = 'of another type ' .. number('HLEN', lock) .. ' ' .. number('ZCARD', lock)
-    waiting = waiting + number('ZCARD', beside .. 'permit_queue')
+    local count = number('HLEN', lock)
+    if count > 0 then
+      text = fields_of(lock, count)
+    else
+      text, others = members_of(lock, beside)
+    end
   elseif text == 'holdfast_readers' then
-    text = 'readers ' .. number('ZCARD', beside .. 'readers')
+    text = 'readers ' .. number('ZCARD', beside .. 'readers') .. ' ' .. alive(beside .. 'readers')
   elseif string.sub(text, 1, 16) == 'holdfast_barrier' then
     text = text .. number('ZCARD', beside .. 'arrived')
+  elseif text == '' and number('EXISTS', lock) == 0 then
+    others = number('ZCARD', beside .. 'permit_queue')
+  elseif text == '' or string.sub(text, 1, 1) == ' ' then
+    text = '-' .. text
   end
   -- An owner id is never used twice, so it tells what the token does.
   local token = string.sub(text, 37, 37) ~= ':' and text_of(beside .. 'token', 31) or ''
-  answer[i] = table.concat({text, token, waiting}, ' ')
+  answer[i] = table.concat({text, token, waiting + others}, ' ')
   answer[i + 1] = scope == 'ttl' and number('PTTL', lock) or -3
 end
 return answer

@@ -1,6 +1,7 @@
 #include "inspect/view.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "engine/failure.hpp"
 #include "engine/record.hpp"
@@ -14,6 +15,8 @@ namespace lua = scripts::inspect;
 
 /// The most records that are kept; at more, all are dropped.
 constexpr std::size_t most_known = 4096;
+/// The most records in one request.
+constexpr std::size_t records_in_one = 32;
 
 std::string_view word_of(look_for scope) {
   switch (scope) {
@@ -73,6 +76,51 @@ call look_at(std::string_view name, engine::publishing publish, std::int64_t que
                     .scope = word_of(scope)}();
 }
 
+call look_at_several(std::span<std::string const> names, engine::publishing publish, look_for scope) {
+  std::vector<std::string> beside;
+  beside.reserve(names.size() * 2);
+  std::vector<key> keys;
+  keys.reserve(names.size() * 3);
+  for (auto const& name : names) {
+    keys.push_back({name});
+    keys.push_back({beside.emplace_back(names::token_counter(name))});
+    keys.push_back({beside.emplace_back(names::queue(name))});
+  }
+  return lua::states{
+      .names = std::move(keys), .most = 0, .publish = word_of(publish), .scope = word_of(scope)}();
+}
+
+void directory::forget_unknown() {
+  std::erase_if(known_, [](auto const& each) { return each.second.host.empty() && each.second.pid == 0; });
+}
+
+void directory::read(std::span<std::string const> uuids, std::string_view about) {
+  std::map<std::uint16_t, std::vector<std::string_view>> by_slot;  // the keys of a script share a slot
+  for (auto const& uuid : uuids)
+    by_slot[server_.constants().slot_of(names::client_record(uuid))].push_back(uuid);
+  std::vector<call> questions;
+  std::vector<std::span<std::string_view const>> asked;
+  for (auto const& [slot, some] : by_slot) {
+    for (std::span<std::string_view const> rest{some}; !rest.empty();) {
+      auto const part = rest.first(std::min(rest.size(), records_in_one));
+      rest = rest.subspan(part.size());
+      std::vector<std::string> records;
+      records.reserve(part.size());
+      std::vector<key> keys;
+      keys.reserve(part.size());
+      for (auto const uuid : part) keys.push_back({records.emplace_back(names::client_record(uuid))});
+      questions.push_back(lua::records{.records = std::move(keys)}());
+      asked.push_back(part);
+    }
+  }
+  requests_ += questions.size();
+  auto const replies = ask_all(server_, questions, about);
+  for (std::size_t i = 0; i != asked.size(); ++i) {
+    for (std::size_t j = 0; j != std::min(asked[i].size(), replies[i].size()); ++j)
+      known_.insert_or_assign(std::string{asked[i][j]}, engine::read_record({}, replies[i][j]));
+  }
+}
+
 void directory::complete(std::span<process_info* const> processes, std::string_view about) {
   if (known_.size() > most_known) known_.clear();
   std::vector<std::string> missing;
@@ -82,15 +130,7 @@ void directory::complete(std::span<process_info* const> processes, std::string_v
   }
   std::ranges::sort(missing);
   missing.erase(std::ranges::unique(missing).begin(), missing.end());
-  std::vector<call> questions;
-  questions.reserve(missing.size());
-  for (auto const& uuid : missing) {
-    auto const record = names::client_record(uuid);
-    questions.push_back(lua::record{.record = {record}}());
-  }
-  auto const replies = ask_all(server_, questions, about);
-  for (std::size_t i = 0; i != missing.size(); ++i)
-    known_.insert_or_assign(missing[i], engine::read_record({}, replies[i]));
+  read(missing, about);
 
   for (auto* const process : processes) {
     auto const found = known_.find(std::string{engine::uuid_of(process->owner)});

@@ -3,6 +3,8 @@
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "inspect/search.hpp"
+#include "inspect/states.hpp"
+#include "inspect/view.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
 
@@ -16,7 +18,7 @@ namespace holdfast::probe {
 namespace {
 
 /// So many take under a millisecond of the server's time.
-constexpr std::size_t names_a_step = 192;
+constexpr std::size_t names_a_step = 240;
 
 constexpr std::string_view side_keys[]{":holdfast_token", ":holdfast_queue", ":holdfast_counted",
                                        ":holdfast_arrived"};
@@ -29,12 +31,10 @@ lock_pulse read_pulse(resp::reply const& state, resp::reply const& ttl, pulse_sc
   return pulse;
 }
 
-bool any(lock_state const&) { return true; }
-
 }  // namespace
 
 struct lock_survey::impl {
-  explicit impl(client& redis) : server{engine::access::core_of(redis)} {
+  explicit impl(client& redis) : server{engine::access::core_of(redis)}, clients{*server} {
     server->constants().check_kind(engine::votes::none);
   }
 
@@ -54,13 +54,69 @@ struct lock_survey::impl {
     auto const reply = inspection::ask_one(
         *server, scripts::inspect::pulse{.names = keys, .scope = scope == pulse_scope::state ? "" : "ttl"}(),
         names[places.front()]);
-    if (reply.size() != keys.size())
-      throw error{errc::protocol, server->constants().url + ": that is not the answer to a look at locks"};
+    check(reply, keys.size());
     for (std::size_t i = 0; i != places.size(); ++i)
       to[places[i]] = read_pulse(reply[2 * i], reply[2 * i + 1], scope);
   }
 
+  /// Names that share a slot.
+  using group = std::vector<std::string>;
+
+  /// False: f has returned false.
+  bool look(std::span<group const> groups, std::function<bool(lock_state const&)> const& f) {
+    auto const scope = sees_redisson ? inspection::look_for::both : inspection::look_for::plain;
+    auto const publish = server->publishing_now();
+    std::vector<call> questions;
+    questions.reserve(groups.size());
+    for (auto const& names : groups) questions.push_back(inspection::look_at_several(names, publish, scope));
+    requests += groups.size();
+    auto const& first = groups.front().front();
+    auto const replies = inspection::ask_all(*server, questions, first);
+    std::vector<lock_on_wires> all;
+    for (std::size_t i = 0; i != groups.size(); ++i) {
+      check(replies[i], groups[i].size());
+      for (std::size_t j = 0; j != groups[i].size(); ++j)
+        all.push_back(inspection::read_states(groups[i][j], replies[i][j]));
+    }
+    std::vector<lock_state*> locks;
+    locks.reserve(all.size() * 2);
+    for (auto& lock : all) locks.insert(locks.end(), {&lock.plain, &lock.redisson});
+    clients.complete(locks, first);
+    return std::ranges::all_of(locks, [&f](lock_state const* lock) { return f(*lock); });
+  }
+
+  bool look_as_allowed(std::span<group const> groups, std::function<bool(lock_state const&)> const& f) {
+    try {
+      return look(groups, f);
+    } catch (error const& problem) {
+      if (problem.code() != errc::unauthorized || !std::exchange(sees_redisson, false)) throw;
+      return look(groups, f);
+    }
+  }
+
+  void check(resp::reply const& answer, std::size_t elements) const {
+    if (answer.size() != elements)
+      throw error{errc::protocol, server->constants().url + ": that is not the answer to a look at locks"};
+  }
+
+  /// Calls f with the places of names that share a slot, since the keys of a script have to, so many at a
+  /// time.
+  template <class F>
+  void each_step(std::span<std::string const> names, std::size_t most, F const& f) {
+    std::map<std::uint16_t, std::vector<std::size_t>> by_slot;
+    for (std::size_t i = 0; i != names.size(); ++i)
+      by_slot[server->constants().slot_of(names[i])].push_back(i);
+    for (auto const& [slot, places] : by_slot) {
+      for (std::span<std::size_t const> rest{places}; !rest.empty();) {
+        auto const some = rest.first(std::min(rest.size(), most));
+        rest = rest.subspan(some.size());
+        if (!f(some)) return;
+      }
+    }
+  }
+
   std::shared_ptr<engine::core> server;
+  inspection::directory clients;
   std::size_t requests = 0;
   bool sees_redisson = true;
 };
@@ -68,37 +124,38 @@ struct lock_survey::impl {
 lock_survey::lock_survey(client& redis) : impl_{std::make_unique<impl>(redis)} {}
 lock_survey::~lock_survey() = default;
 
-std::size_t lock_survey::requests() const noexcept { return impl_->requests; }
+std::size_t lock_survey::requests() const noexcept { return impl_->requests + impl_->clients.requests(); }
 
 std::vector<lock_pulse> lock_survey::feel(std::span<std::string const> const names, pulse_scope const scope) {
-  std::map<std::uint16_t, std::vector<std::size_t>> by_slot;  // the keys of a script share a slot
-  for (std::size_t i = 0; i != names.size(); ++i)
-    by_slot[impl_->server->constants().slot_of(names[i])].push_back(i);
   std::vector<lock_pulse> all(names.size());
-  for (auto const& [slot, places] : by_slot) {
-    for (std::span<std::size_t const> rest{places}; !rest.empty();) {
-      auto const some = rest.first(std::min(rest.size(), names_a_step));
-      rest = rest.subspan(some.size());
-      impl_->feel(names, some, scope, all);
-    }
-  }
+  impl_->each_step(names, names_a_step, [&](std::span<std::size_t const> places) {
+    impl_->feel(names, places, scope, all);
+    return true;
+  });
   return all;
 }
 
-void lock_survey::look(std::vector<std::string> const& names,
+void lock_survey::look(std::span<std::string const> const names,
                        std::function<bool(lock_state const&)> const& f) {
-  impl_->requests += names.size();
-  inspection::search query{*impl_->server, "*", f};
-  if (impl_->sees_redisson) {
-    try {
-      query.show(names, any);
-      return;
-    } catch (error const& problem) {
-      if (problem.code() != errc::unauthorized) throw;
-      impl_->sees_redisson = false;
-    }
-  }
-  query.show(names, any, inspection::look_for::plain);
+  impl_->clients.forget_unknown();
+  std::vector<impl::group> together;  // in one round trip
+  std::size_t count = 0;
+  bool goes_on = true;
+  auto const look_at_these = [&] {
+    goes_on = together.empty() || impl_->look_as_allowed(together, f);
+    together.clear();
+    count = 0;
+  };
+  impl_->each_step(names, inspection::looks_in_one, [&](std::span<std::size_t const> places) {
+    if (count + places.size() > inspection::looks_in_one || together.size() == inspection::pipeline_length)
+      look_at_these();
+    auto& some = together.emplace_back();
+    some.reserve(places.size());
+    for (auto const place : places) some.push_back(names[place]);
+    count += places.size();
+    return goes_on;
+  });
+  if (goes_on) look_at_these();
 }
 
 void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)> const& f) {

@@ -34,12 +34,12 @@ class lock_survey {
   lock_survey(lock_survey const&) = delete;
   lock_survey& operator=(lock_survey const&) = delete;
 
-  /// In the order of the names. One request for each 192 of them, in a cluster for each slot.
+  /// In the order of the names. One request for each 240 of them, in a cluster for each slot.
   [[nodiscard]] std::vector<lock_pulse> feel(std::span<std::string const> names, pulse_scope scope);
 
   /// Calls f with each lock on each wire, also with free ones, until it returns false. One request for each
-  /// name, eight at a time, and one for each client that it hasn't seen before.
-  void look(std::vector<std::string> const& names, std::function<bool(lock_state const&)> const& f);
+  /// twelve names, and one if they have clients that it hasn't seen before; in a cluster for each slot.
+  void look(std::span<std::string const> names, std::function<bool(lock_state const&)> const& f);
 
   /// Calls f with the names of locks on the plain wire, some at a time, also of those that have been used in
   /// the last day, until it returns false. A name may come several times.

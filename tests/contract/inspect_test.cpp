@@ -149,6 +149,16 @@ TEST(record_script, replies_what_is_there_and_nothing_for_what_is_no_record) {
   EXPECT_THAT(read(), is_array({}));
 }
 
+TEST(records_script, replies_of_each_what_is_there) {
+  auto raw = empty_server().raw();
+  raw.command({"HSET", "holdfast_client:x", "host", "web-3"});
+  raw.command({"SET", "holdfast_client:y", "web-3"});
+  auto const looks =
+      lua::records{.records = {{"holdfast_client:x"}, {"holdfast_client:y"}, {"holdfast_client:z"}}}();
+  EXPECT_THAT(raw.command(eval(looks)),
+              is_array({is_array({is_text("host"), is_text("web-3")}), is_array({}), is_array({})}));
+}
+
 class ask_script : public testing::TestWithParam<row> {};
 TEST_P(ask_script, keeps_its_contract) { check(GetParam()); }
 
@@ -314,6 +324,40 @@ TEST_F(pulse_script, differs_with_holder_token_numbers_and_waiters) {
       after({"HSET", lock_key, "another", "1"}),
   };
   for (std::size_t i = 1; i != beats.size(); ++i) EXPECT_NE(beats[i], beats[i - 1]) << i;
+}
+
+TEST_F(pulse_script, tells_who_has_a_lock_of_redissons) {
+  auto const before = after({"HSET", lock_key, std::string{anna}, "1"});
+  raw_.del(lock_key);
+  EXPECT_NE(after({"HSET", lock_key, std::string{ben}, "1"}), before);
+}
+
+TEST_F(pulse_script, differs_when_the_time_of_a_holder_of_several_is_over) {
+  auto const alive = "9000000000000";
+  raw_.command({"SET", lock_key, "holdfast_readers", "PX", "20000"});
+  auto const reading = after({"ZADD", names::readers(lock_name), alive, std::string{ben}});
+  EXPECT_NE(after({"ZADD", names::readers(lock_name), "1", std::string{ben}}), reading);
+  raw_.del(lock_key);
+  auto const out = after({"ZADD", lock_key, alive, std::string{ben}});
+  EXPECT_NE(after({"ZADD", lock_key, "1", std::string{ben}}), out);
+}
+
+TEST_F(pulse_script, takes_no_holder_for_a_free_lock) {
+  for (std::string const holder : {" x", "", " "})
+    EXPECT_THAT(after({"SET", lock_key, holder}), testing::Not(testing::StartsWith(" "))) << holder;
+  raw_.del(lock_key);
+  EXPECT_EQ(after({"ZADD", names::permit_queue(lock_name), "1", std::string{ben}}), "  1") << "who waits";
+}
+
+TEST(states_script, replies_of_each_what_state_replies) {
+  auto raw = empty_server().raw();
+  raw.command({"SET", lock_key, std::string{caller}, "PX", "20000"});
+  raw.command({"SET", counter_key, "7"});
+  std::vector<std::string> const both{lock_key, "another"};
+  auto const looks = holdfast::inspection::look_at_several(both, holdfast::engine::publishing::counted,
+                                                           holdfast::inspection::look_for::holder);
+  EXPECT_THAT(raw.command(eval(looks)),
+              is_array({is_state("string", caller, nearly_20_s, 7), is_state("none", "", -2, 0)}));
 }
 
 TEST_F(pulse_script, is_the_same_when_the_ttl_alone_differs) {

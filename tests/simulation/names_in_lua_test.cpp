@@ -265,7 +265,7 @@ RC_GTEST_PROP(names_in_lua, of_what_a_pulse_looks_at_are_those_of_cpp, ()) {
     std::string beside;
   };
   std::vector<object> const objects{
-      {{"HSET", name, first_owner, "1"}, names::permit_queue(name)},
+      {{"ZADD", name, "1", first_owner}, names::permit_queue(name)},
       {{"SET", name, std::string{names::held_by_readers}}, names::readers(name)},
       {{"SET", name, "holdfast_barrier 1 2"}, names::arrived(name)},
   };

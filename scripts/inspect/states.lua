@@ -1,0 +1,12 @@
+-- Looks at several locks, and changes nothing.
+-- KEYS: each lock, followed by its counter and its queue. Reply: of each what inspect/state replies.
+local names = {unpack(KEYS)}
+local most = ARGV[1]
+local publish = ARGV[2]
+local scope = ARGV[3]
+-- @include micros
+-- @include redisson_facts
+-- @include state_of
+local answer = {}
+for i = 1, #names, 3 do answer[#answer + 1] = state_of(names[i], names[i + 1], names[i + 2]) end
+return answer

@@ -79,11 +79,13 @@ std::vector<named_token> read_tokens(std::string_view const text, std::string_vi
 }
 
 access_control::access_control(std::vector<named_token> tokens, std::vector<std::string> hosts)
-    : tokens_{std::move(tokens)}, hosts_{std::move(hosts)}, own_csrf_{random_word()} {}
+    : tokens_{std::move(tokens)}, hosts_{std::move(hosts)}, own_csrf_{random_word()} {
+  for (auto& host : hosts_) host = in_lower_case(host);
+}
 
 /// A name can be made to lead here by whoever has the domain; an address can't.
 bool access_control::knows_host(std::string_view const host) const {
-  std::string const name{without_port(host)};
+  auto const name = in_lower_case(without_port(host));
   in6_addr address{};
   if (name == "localhost" || std::ranges::count(hosts_, name) != 0) return true;
   if (name.size() > 2 && name.front() == '[')

@@ -20,21 +20,21 @@ constexpr auto search_interval = 1s;
 /// Where there are more locks, the server is asked for their ttls each so many rounds only.
 constexpr std::size_t always_with_ttl = 1'000;
 constexpr int rounds_without_ttl = 6;
-/// Requests a second, on average, however many locks there are.
-constexpr std::size_t follow_rate = 150;
-constexpr std::size_t search_rate = 50;
+/// Requests a second, on average, however many locks there are. Each takes the server under a millisecond.
+constexpr std::size_t follow_rate = 160;
+constexpr std::size_t search_rate = 40;
+/// How many locks are felt before those that have changed are looked at, and told.
+constexpr std::size_t felt_at_once = 2'400;
 /// Locks of Redisson's are found by a search of their own, which costs the server more.
 constexpr int searches_without_redisson = 9;
 constexpr auto longest_break = 60s;
 /// A lock that nobody uses is shown so long as one that was released.
 constexpr auto shown_unused = 30s;
-constexpr std::size_t most_orders = 64;
-constexpr std::size_t most_answers = 32;
 constexpr auto answer_timeout = 2s;
 /// Instead of a longer one pages are told to ask again: a page that can't read so fast would be cut off.
 constexpr std::size_t longest_event = 262'144;
-/// What one event tells, at the most; a page asks for its list again anyway.
-constexpr std::size_t most_told = 200;
+/// Locks in one event, about.
+constexpr std::size_t told_at_once = 64;
 
 client_options survey_options() {
   return {.name = "holdfast-serve",
@@ -43,13 +43,12 @@ client_options survey_options() {
           .log = output::hook()};
 }
 
-/// So long that no more than `rate` are sent in a second, and that the server rests at least `idle` times as
-/// long as it took to ask it.
+/// So long that no more than `rate` are sent in a second.
 std::chrono::nanoseconds rest_after(std::size_t const requests, std::size_t const rate,
-                                    std::chrono::nanoseconds const took, int const idle,
+                                    std::chrono::nanoseconds const took,
                                     std::chrono::nanoseconds const shortest) {
   std::chrono::nanoseconds const for_rate = std::chrono::nanoseconds{1s} * requests / rate - took;
-  return std::min<std::chrono::nanoseconds>(std::max({shortest, for_rate, took * idle}), longest_break);
+  return std::min<std::chrono::nanoseconds>(std::max(shortest, for_rate), longest_break);
 }
 
 deployment::day_time present_time() {
@@ -63,16 +62,17 @@ deployment::deployment(std::size_t const number, std::string const& url, store_l
     : id_{fmt::format("d{}", number)},
       feed_{feed},
       redis_{url, survey_options()},
-      store_{redis_.url(), limits} {
+      store_{redis_.url(), limits},
+      errands_{redis_},
+      slow_errands_{redis_} {
   condition_.since = present_time();
   condition_.trouble = "not asked yet";
   follower_ = std::jthread{[this](std::stop_token const& stop) { follow(stop); }};
   searcher_ = std::jthread{[this](std::stop_token const& stop) { search(stop); }};
-  server_ = std::jthread{[this](std::stop_token const& stop) { serve(stop); }};
 }
 
 deployment::~deployment() {
-  for (auto* const each : {&follower_, &searcher_, &server_}) each->request_stop();
+  for (auto* const each : {&follower_, &searcher_}) each->request_stop();
 }
 
 deployment::condition deployment::now() const {
@@ -125,14 +125,15 @@ void deployment::follow(std::stop_token const& stop) {
     auto const began = boot_time();
     auto const sent = survey.requests();
     (void)try_to([&] { feel_all(survey, stop, round); });
-    pause = rest_after(survey.requests() - sent, follow_rate, boot_time() - began, 1, follow_interval);
+    auto const took = boot_time() - began;
+    // A slow server isn't asked without a break.
+    pause =
+        rest_after(survey.requests() - sent, follow_rate, took, std::max<time>(took / 4, follow_interval));
   }
 }
 
 void deployment::feel_all(probe::lock_survey& survey, std::stop_token const& stop, int const round) {
   std::vector<std::string> names;
-  std::vector<std::string> closer;
-  std::vector<std::size_t> states;  // of these
   std::vector<std::string> wanted;
   {
     std::lock_guard const hold{mutex_};
@@ -141,34 +142,17 @@ void deployment::feel_all(probe::lock_survey& survey, std::stop_token const& sto
   }
   auto const sent_before = survey.requests();
   bool const with_ttl = names.size() <= always_with_ttl || round % rounds_without_ttl == 0;
-  auto const scope = with_ttl ? probe::pulse_scope::state_and_ttl : probe::pulse_scope::state;
-  constexpr std::size_t batch = 1'920;
+  look(survey, wanted);
   for (std::span<std::string const> rest{names}; !rest.empty() && !stop.stop_requested();) {
-    auto const some = rest.first(std::min(rest.size(), batch));
+    auto const some = rest.first(std::min(rest.size(), felt_at_once));
     rest = rest.subspan(some.size());
-    auto const felt = survey.feel(some, scope);
-    note({});  // to look closer at many may take long
-    auto const now = boot_time();
-    std::lock_guard const hold{mutex_};
-    for (std::size_t i = 0; i != some.size(); ++i) {
-      auto const known = pulses_.find(some[i]);
-      if (known != pulses_.end() && known->second == felt[i].state) {
-        store_.still(some[i], felt[i].in_use, felt[i].ttl, now);
-      } else {
-        closer.push_back(some[i]);
-        states.push_back(felt[i].state);
-      }
-    }
+    feel(survey, some, with_ttl);
   }
   // Without locks it is found out all the same whether the server can be asked.
-  if (names.empty()) (void)survey.feel(std::vector<std::string>{"holdfast"}, scope);
-  look(survey, wanted);
-  look(survey, closer);
+  if (names.empty()) (void)survey.feel(std::vector<std::string>{"holdfast"}, probe::pulse_scope::state);
   std::vector<std::string> gone;
   {
     std::lock_guard const hold{mutex_};
-    // Only now: should the server go away meanwhile, these are looked at again.
-    for (std::size_t i = 0; i != closer.size(); ++i) pulses_[closer[i]] = states[i];
     gone = store_.forget_idle(boot_time() - shown_unused);
     if (pulses_.size() > 2 * names.size() + 1'000)
       std::erase_if(pulses_, [this](auto const& each) { return !store_.knows(each.first); });
@@ -181,44 +165,85 @@ void deployment::feel_all(probe::lock_survey& survey, std::stop_token const& sto
   }
 }
 
-void deployment::look(probe::lock_survey& survey, std::vector<std::string> const& names) {
-  constexpr std::size_t batch = 64;
-  for (std::size_t first = 0; first < names.size(); first += batch) {
-    std::vector<std::string> const some{
-        names.begin() + static_cast<std::ptrdiff_t>(first),
-        names.begin() + static_cast<std::ptrdiff_t>(std::min(first + batch, names.size()))};
-    std::vector<std::string> changed;
-    std::uint64_t before = 0;
-    {
-      std::lock_guard const hold{mutex_};
-      before = store_.change_count();
+void deployment::feel(probe::lock_survey& survey, std::span<std::string const> const names,
+                      bool const with_ttl) {
+  auto const felt =
+      survey.feel(names, with_ttl ? probe::pulse_scope::state_and_ttl : probe::pulse_scope::state);
+  note({});  // to look closer at many may take long
+  std::vector<std::string> closer;
+  std::vector<std::size_t> states;  // of these
+  {
+    auto const now = boot_time();
+    std::lock_guard const hold{mutex_};
+    for (std::size_t i = 0; i != names.size(); ++i) {
+      auto const known = pulses_.find(names[i]);
+      if (known != pulses_.end() && known->second == felt[i].state) {
+        store_.still(names[i], felt[i].in_use, felt[i].ttl, now);
+      } else {
+        closer.push_back(names[i]);
+        states.push_back(felt[i].state);
+      }
     }
-    survey.look(some, [&](lock_state const& lock) {
-      std::lock_guard const hold{mutex_};
-      if (store_.saw(lock, boot_time(), present_time()))
-        changed.push_back(lock_id(url(), lock.wire, lock.name));
-      return true;
-    });
-    publish(changed, before);
   }
+  look(survey, closer);
+  std::lock_guard const hold{mutex_};
+  // Only now: should the server go away meanwhile, these are looked at again.
+  for (std::size_t i = 0; i != closer.size(); ++i) pulses_[closer[i]] = states[i];
 }
 
-void deployment::publish(std::vector<std::string> const& changed, std::uint64_t const changes_before) {
-  if (changed.empty()) return;
+/// Calls `look` with a function that takes each lock.
+template <class Look>
+void deployment::tell_of(Look const look) {
+  news seen;
+  auto const each = [this, &seen](lock_state const& lock) {
+    see(lock, seen);
+    if (seen.ids.size() >= told_at_once) publish(seen);
+  };
+  try {
+    look(each);
+  } catch (error const&) {
+    publish(seen);  // it is known by now, so no later look would tell it
+    throw;
+  }
+  publish(seen);
+}
+
+void deployment::look(probe::lock_survey& survey, std::span<std::string const> const names) {
+  tell_of([&](auto const& tell) {
+    survey.look(names, [&tell](lock_state const& lock) {
+      tell(lock);
+      return true;
+    });
+  });
+}
+
+void deployment::see(lock_state const& lock, news& seen) {
+  std::lock_guard const hold{mutex_};
+  auto const before = store_.change_count();
+  if (store_.saw(lock, boot_time(), present_time()))
+    seen.ids.push_back(store_.find(lock.name, lock.wire)->id);
+  // These alone: other threads look at other locks meanwhile, and tell of theirs.
+  auto const& all = store_.changes();
+  auto const made =
+      static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(store_.change_count() - before, all.size()));
+  seen.changes.insert(seen.changes.end(), all.end() - made, all.end());
+}
+
+void deployment::publish(news& seen) {
+  auto told = std::exchange(seen, {});
+  if (told.ids.empty()) return;
+  std::ranges::sort(told.ids);
+  told.ids.erase(std::ranges::unique(told.ids).begin(), told.ids.end());
   auto locks = json::list();
   auto changes = json::list();
   {
     std::lock_guard const hold{mutex_};
     auto const now = boot_time();
-    for (auto const& id : changed) {
+    for (auto const& id : told.ids) {
       if (auto const* const found = store_.find(id)) locks.add(to_json(*found, id_, now));
     }
-    auto const& all = store_.changes();
-    auto const count =
-        std::min<std::uint64_t>({store_.change_count() - changes_before, all.size(), most_told});
-    for (auto each = all.end() - static_cast<std::ptrdiff_t>(count); each != all.end(); ++each)
-      changes.add(to_json(*each));
   }
+  for (auto const& each : told.changes) changes.add(to_json(each));
   json object;
   object.set("deployment", id_).set("locks", std::move(locks)).set("changes", std::move(changes));
   auto const line = object.line();
@@ -233,8 +258,9 @@ void deployment::search(std::stop_token const& stop) {
     auto const sent = survey.requests();
     bool const with_redisson = round % (searches_without_redisson + 1) == 0;
     if (try_to([&] { find_all(survey, stop, with_redisson); })) ++round;
+    auto const took = boot_time() - began;
     auto const pause =
-        rest_after(survey.requests() - sent, search_rate, boot_time() - began, 4, search_interval);
+        rest_after(survey.requests() - sent, search_rate, took, std::max<time>(took * 4, search_interval));
     std::unique_lock hold{mutex_};
     changed_.wait_for(hold, stop, pause, [] { return false; });
     if (stop.stop_requested()) return;
@@ -250,6 +276,8 @@ void deployment::find_all(probe::lock_survey& survey, std::stop_token const& sto
       std::ranges::copy_if(found, std::back_inserter(unknown),
                            [this](std::string const& name) { return !store_.knows(name); });
     }
+    std::ranges::sort(unknown);
+    unknown.erase(std::ranges::unique(unknown).begin(), unknown.end());
     std::vector<std::string> in_use;
     auto const felt = survey.feel(unknown, probe::pulse_scope::state);
     {
@@ -266,27 +294,20 @@ void deployment::find_all(probe::lock_survey& survey, std::stop_token const& sto
   });
   std::string left_out;
   if (with_redisson && !stop.stop_requested()) {
-    std::uint64_t before = 0;
-    std::vector<std::string> changed;
-    {
-      std::lock_guard const hold{mutex_};
-      before = store_.change_count();
-    }
     try {
-      for_each_lock(
-          redis_, "*",
-          [&](lock_state const& lock) {
-            std::lock_guard const hold{mutex_};
-            if (store_.saw(lock, boot_time(), present_time()) && changed.size() < most_told)
-              changed.push_back(lock_id(url(), lock.wire, lock.name));
-            return !stop.stop_requested();
-          },
-          wire::redisson);
+      tell_of([&](auto const& tell) {
+        for_each_lock(
+            redis_, "*",
+            [&](lock_state const& lock) {
+              if (!is_followed(lock)) tell(lock);
+              return !stop.stop_requested();
+            },
+            wire::redisson);
+      });
     } catch (error const& problem) {
       if (problem.code() != errc::unauthorized && problem.code() != errc::refused) throw;
       left_out = fmt::format("not all of Redisson's wire was searched: {}", problem.what());
     }
-    publish(changed, before);
   }
   std::lock_guard const hold{mutex_};
   if (auto const count = store_.take_left_out(); count != 0)
@@ -296,53 +317,22 @@ void deployment::find_all(probe::lock_survey& survey, std::stop_token const& sto
   condition_.requests += survey.requests() - sent_before;
 }
 
+/// The thread that follows may have looked later than this was seen, so it looks again if that differs.
+bool deployment::is_followed(lock_state const& lock) {
+  std::lock_guard const hold{mutex_};
+  auto const* const known = store_.find(lock.name, lock.wire);
+  if (known == nullptr) return false;
+  if (!changes(known->state, lock, 0ns).empty()) wanted_.push_back(lock.name);
+  return true;
+}
+
 void deployment::look_soon(std::string name) {
+  errands_.forget();
   {
     std::lock_guard const hold{mutex_};
     wanted_.push_back(std::move(name));
   }
   changed_.notify_all();
-}
-
-void deployment::ask(std::string key, std::chrono::milliseconds const fresh, job work, responder respond) {
-  {
-    std::lock_guard const hold{mutex_};
-    if (orders_.size() < most_orders) {
-      orders_.push_back({std::move(key), fresh, std::move(work), std::move(respond)});
-      changed_.notify_all();
-      return;
-    }
-  }
-  respond(refuse(503, "too many ask for this at the same time; ask again"));
-}
-
-http_response deployment::answer(order const& asked) {
-  if (auto const found = answers_.find(asked.key); found != answers_.end()) {
-    if (boot_time() - found->second.at <= asked.fresh) return {.body = found->second.text};
-  }
-  try {
-    auto response = answer_with(asked.work(redis_));
-    if (answers_.size() >= most_answers) answers_.clear();
-    if (!asked.key.empty()) answers_[asked.key] = {boot_time(), response.body};
-    return response;
-  } catch (error const& problem) {
-    return refuse(problem.code() == errc::unauthorized ? 502 : 503, problem.what());
-  } catch (std::exception const& problem) {
-    return refuse(500, problem.what());
-  }
-}
-
-void deployment::serve(std::stop_token const& stop) {
-  for (;;) {
-    order next;
-    {
-      std::unique_lock hold{mutex_};
-      if (!changed_.wait(hold, stop, [this] { return !orders_.empty(); })) return;
-      next = std::move(orders_.front());
-      orders_.pop_front();
-    }
-    next.respond(answer(next));
-  }
 }
 
 }  // namespace holdfast::cli

@@ -1,6 +1,7 @@
 /// One deployment that `holdfast serve` watches: what it knows of its locks, and the threads that ask for it.
 #pragma once
 
+#include "serve/errands.hpp"
 #include "serve/feed.hpp"
 #include "serve/store.hpp"
 
@@ -9,13 +10,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
-#include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace holdfast::probe {
@@ -24,9 +25,9 @@ class lock_survey;
 
 namespace holdfast::cli {
 
-/// Three threads. One feels the pulse of the locks that are known, and looks at those that have changed. One
-/// searches for others. One does what visitors ask for, one after the other. Each rests as long as it has
-/// asked, at least, so that a slow server isn't asked more.
+/// Four threads. One feels the pulse of the locks that are known, and looks at those that have changed. One
+/// searches for others. Two do what visitors ask for, one thing after the other. The first two send a bounded
+/// number of requests a second, however many locks there are.
 class deployment {
  public:
   using day_time = lock_store::day_time;
@@ -39,8 +40,6 @@ class deployment {
     std::string left_out{};    ///< what can't be looked at, for want of a right or of room
     std::size_t requests = 0;  ///< sent to look at locks, since the start
   };
-  /// What a visitor asks for; may throw holdfast::error.
-  using job = std::function<std::string(client&)>;
 
   /// `number`: of the deployments of this process; its id in URLs. Connects in its threads.
   deployment(std::size_t number, std::string const& url, store_limits limits, event_feed& feed);
@@ -59,40 +58,44 @@ class deployment {
     return f(store_);
   }
 
-  /// Does the job soon, and answers with its text, as JSON. An answer to the same `key` that is not older
-  /// than `fresh` is given again; without a key nothing is. 503 if too many wait, or the server doesn't
-  /// answer.
-  void ask(std::string key, std::chrono::milliseconds fresh, job work, responder respond);
-  /// Looks at these locks at once, since a visitor has changed them.
+  /// See errands::ask.
+  void ask(std::string key, std::chrono::milliseconds fresh, errands::job work, responder respond) {
+    errands_.ask(std::move(key), fresh, std::move(work), std::move(respond));
+  }
+  /// The same for what takes seconds, for which others don't have to wait.
+  void ask_slowly(std::string key, std::chrono::milliseconds fresh, errands::job work, responder respond) {
+    slow_errands_.ask(std::move(key), fresh, std::move(work), std::move(respond));
+  }
+  /// Looks at this lock at once, since a visitor has changed it.
   void look_soon(std::string name);
 
  private:
   using time = lock_store::time;
-  struct order {
-    std::string key{};
-    std::chrono::milliseconds fresh{};
-    job work{};
-    responder respond{};
-  };
-  struct answered {
-    time at{};
-    shared_text text{};
+
+  /// What open pages are told of.
+  struct news {
+    std::vector<std::string> ids{};  ///< of locks that have changed
+    std::vector<lock_store::change> changes{};
   };
 
   void follow(std::stop_token const& stop);
   void search(std::stop_token const& stop);
-  void serve(std::stop_token const& stop);
   void note(std::string trouble);
   template <class Work>
   bool try_to(Work work);
   [[nodiscard]] bool rest(std::stop_token const& stop, time duration);
 
   void feel_all(probe::lock_survey& survey, std::stop_token const& stop, int round);
+  void feel(probe::lock_survey& survey, std::span<std::string const> names, bool with_ttl);
   void find_all(probe::lock_survey& survey, std::stop_token const& stop, bool with_redisson);
   /// Looks at them, and tells open pages what has changed.
-  void look(probe::lock_survey& survey, std::vector<std::string> const& names);
-  void publish(std::vector<std::string> const& changed, std::uint64_t changes_before);
-  [[nodiscard]] http_response answer(order const& asked);
+  void look(probe::lock_survey& survey, std::span<std::string const> names);
+  template <class Look>
+  void tell_of(Look look);
+  void see(lock_state const& lock, news& seen);
+  [[nodiscard]] bool is_followed(lock_state const& lock);
+  /// Takes the news.
+  void publish(news& seen);
 
   std::string const id_;
   event_feed& feed_;
@@ -104,12 +107,11 @@ class deployment {
   condition condition_{};
   std::vector<std::string> wanted_{};                      ///< names to look at
   std::unordered_map<std::string, std::size_t> pulses_{};  ///< by name
-  std::deque<order> orders_{};
-  std::unordered_map<std::string, answered> answers_{};  ///< of the thread that serves
 
   std::jthread follower_;
   std::jthread searcher_;
-  std::jthread server_;
+  errands errands_;  ///< its jobs, and those of the next, use all of this object
+  errands slow_errands_;
 };
 
 }  // namespace holdfast::cli

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
 
 namespace holdfast::cli {
 namespace {
 
 constexpr std::size_t most_kept_bytes = 2'097'152;
+/// What one page gets that was away; many may come back at the same time.
+constexpr std::size_t most_missed_bytes = 262'144;
 /// What a page waits before it connects again.
 constexpr int retry_ms = 1'000;
 
@@ -50,9 +54,15 @@ event_feed::missed event_feed::since(std::string_view const last_id) const {
     result.text += text_of(newest_, "reset", "{}");
     return result;
   }
-  for (auto const& each : kept_) {
-    if (each.number > last) result.text += *each.text;
+  auto const first = std::ranges::upper_bound(kept_, last, {}, &event::number);
+  auto const size =
+      std::accumulate(first, kept_.end(), std::size_t{0},
+                      [](std::size_t sum, event const& each) { return sum + each.text->size(); });
+  if (size > most_missed_bytes) {
+    result.text += text_of(newest_, "reset", "{}");
+    return result;
   }
+  for (auto each = first; each != kept_.end(); ++each) result.text += *each->text;
   return result;
 }
 

@@ -32,11 +32,8 @@ void http_request::set_target(std::string_view const target) {
 }
 
 void http_request::add_header(std::string_view const name, std::string_view const value) {
-  std::string in_lower_case{name};
-  for (auto& letter : in_lower_case) {
-    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
-  }
-  headers.insert_or_assign(std::move(in_lower_case), std::string{value});
+  auto const [place, is_first] = headers.insert_or_assign(in_lower_case(name), std::string{value});
+  if (!is_first && place->first == "host") place->second.clear();
 }
 
 std::string_view http_request::header(std::string_view const name) const {
@@ -64,6 +61,14 @@ std::string_view http_request::cookie(std::string_view const name) const {
     if (equals != std::string_view::npos && one.substr(0, equals) == name) return one.substr(equals + 1);
   }
   return {};
+}
+
+std::string in_lower_case(std::string_view const text) {
+  std::string lower{text};
+  for (auto& letter : lower) {
+    if (letter >= 'A' && letter <= 'Z') letter = static_cast<char>(letter - 'A' + 'a');
+  }
+  return lower;
 }
 
 std::optional<std::string> percent_decoded(std::string_view const text) {

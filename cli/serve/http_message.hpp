@@ -20,9 +20,10 @@ using shared_text = std::shared_ptr<std::string const>;
 
 struct http_request {
   std::string method{};
-  std::string path{};                                         ///< as it was sent, without the query
-  std::string query{};                                        ///< what follows the `?`
-  std::map<std::string, std::string, std::less<>> headers{};  ///< by names in lower case; of several the last
+  std::string path{};   ///< as it was sent, without the query
+  std::string query{};  ///< what follows the `?`
+  std::map<std::string, std::string, std::less<>>
+      headers{};  ///< by names in lower case; of several the last, of hosts none
   std::string body{};
   std::string peer{};  ///< the address of the client; "unix" for a socket in the file system
 
@@ -36,6 +37,9 @@ struct http_request {
   [[nodiscard]] std::string_view cookie(std::string_view name) const;
 };
 
+/// Of ASCII's letters.
+[[nodiscard]] std::string in_lower_case(std::string_view text);
+
 /// `%41` becomes `A`, `+` a space. Nullopt for a % that two hexadecimal digits don't follow.
 [[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
 
@@ -47,6 +51,9 @@ struct http_response {
   std::chrono::milliseconds after{};  ///< it is held back for so long
   /// The connection stays, and gets all events that are published after this one. Nullopt: it is an answer.
   std::optional<std::uint64_t> events_after{};
+  /// Of such a connection: whether its client still may have events. Asked in the thread of the server;
+  /// empty: it may for ever.
+  std::function<bool()> allowed{};
 };
 
 [[nodiscard]] http_response answer_with(std::string text, std::string_view type = "application/json");

@@ -32,6 +32,7 @@ struct http_server::impl : shared_state {
   void accepted(stream::socket_type socket);
   void beat();
   void send_to_all(std::uint64_t number, shared_text const& text);
+  void end_streams();
   void end();
 
   asio::basic_socket_acceptor<protocol, executor> acceptor{context.get_executor()};
@@ -77,9 +78,17 @@ void http_server::impl::beat() {
   heartbeat.expires_after(limits.heartbeat);
   heartbeat.async_wait([this](error_code const failed) {
     if (failed || ended) return;
+    end_streams();
     send_to_all(0, std::make_shared<std::string const>(":\n\n"));
     beat();
   });
+}
+
+/// Those of clients that may not have them any more.
+void http_server::impl::end_streams() {
+  for (auto* const each : std::vector<session*>{streams.begin(), streams.end()}) {
+    if (!each->is_allowed()) each->close();
+  }
 }
 
 void http_server::impl::end() {
@@ -110,6 +119,8 @@ void http_server::publish(std::uint64_t const number, shared_text text) {
     if (!impl_->ended) impl_->send_to_all(number, text);
   });
 }
+
+void http_server::end_streams() { impl_->end_streams(); }
 
 http_facts http_server::facts() const {
   auto facts = impl_->facts;

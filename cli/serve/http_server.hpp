@@ -45,6 +45,9 @@ class http_server {
   void run();
   /// Sends an event to all streams that haven't got one with this number, or a later one. Thread-safe.
   void publish(std::uint64_t number, shared_text text);
+  /// Ends the streams of clients that may not have them any more (http_response::allowed), which each
+  /// heartbeat does, too. From the thread of run().
+  void end_streams();
   /// From the thread of run().
   [[nodiscard]] http_facts facts() const;
 

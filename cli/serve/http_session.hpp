@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -104,6 +105,8 @@ class session final : public std::enable_shared_from_this<session> {
     close();
   }
 
+  [[nodiscard]] bool is_allowed() const { return !allowed_ || allowed_(); }
+
   void send_event(std::uint64_t const number, shared_text const& text) {
     if (number != 0 && std::exchange(newest_, std::max(newest_, number)) >= number) return;
     unread_bytes_ += text->size();
@@ -178,6 +181,7 @@ class session final : public std::enable_shared_from_this<session> {
     if (streams) {
       // From now on: what is published while this is written waits for its turn.
       newest_ = *answer.events_after;
+      allowed_ = std::move(answer.allowed);
       server_.streams.insert(this);
     } else if (answer.status != 204) {
       response_->content_length(body_->size());
@@ -255,6 +259,7 @@ class session final : public std::enable_shared_from_this<session> {
   bool head_only_ = false;
   bool answered_ = false;
   bool begun_ = false;  ///< it gets events
+  std::function<bool()> allowed_{};
   std::uint64_t newest_ = 0;
   std::deque<shared_text> unread_{};
   std::size_t unread_bytes_ = 0;

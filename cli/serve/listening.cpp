@@ -87,7 +87,7 @@ listening_socket described(int const file) {
     auto const& six = reinterpret_cast<sockaddr_in6 const&>(address.storage);
     return {file, fmt::format("[{}]:{}", text, port_of(address)), IN6_IS_ADDR_LOOPBACK(&six.sin6_addr) != 0};
   }
-  return {file, "a socket in the file system", true};
+  return {file, "a socket in the file system", address.storage.ss_family == AF_UNIX};
 }
 
 /// The inode of the socket that listens on the port, as /proc/net/tcp has it; empty: unknown.

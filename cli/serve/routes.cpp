@@ -30,8 +30,8 @@ constexpr std::size_t most_listed = 500;
 constexpr std::size_t usually_listed = 100;
 constexpr std::size_t most_lists = 32;
 // How old an answer may be that another visitor has got.
-constexpr auto fresh_list = 200ms;
-constexpr auto fresh_lock = 400ms;
+constexpr auto fresh_list = 100ms;
+constexpr auto fresh_lock = 100ms;
 constexpr auto fresh_blocking = 2s;
 constexpr auto fresh_deadlocks = 5s;
 constexpr auto fresh_findings = 30s;
@@ -132,12 +132,7 @@ void serve_routes::answer_api(http_request const& request, visitor const& by, re
   if (path == "deployments") return respond(answer_with(deployments_json()));
   auto* const of = chosen(request);
   if (of == nullptr) return respond(refuse(404, "there is no such deployment; see /api/v1/deployments"));
-  if (path == "events") {
-    auto const missed = feed_.since(request.header("last-event-id"));
-    auto response = answer_with(missed.text, "text/event-stream");
-    response.events_after = missed.newest;
-    return respond(std::move(response));
-  }
+  if (path == "events") return respond(events(request));
   if (path == "locks") return respond(list(request));
   if (path == "processes") return respond(answer_with(processes_json(*of)));
   if (path == "blocking") {
@@ -182,6 +177,17 @@ void serve_routes::answer_lock(http_request const& request, std::string_view pat
       [of, name = std::move(name)](client& redis) { return lock_json(*of, redis, name); }, respond);
 }
 
+/// A page gets them until its session is over.
+http_response serve_routes::events(http_request const& request) {
+  auto const missed = feed_.since(request.header("last-event-id"));
+  auto response = answer_with(missed.text, "text/event-stream");
+  response.events_after = missed.newest;
+  http_request by;
+  for (std::string const name : {"authorization", "cookie"}) by.headers.emplace(name, request.header(name));
+  response.allowed = [this, by = std::move(by)] { return access_.recognize(by, boot_time()).has_value(); };
+  return response;
+}
+
 http_response serve_routes::list(http_request const& request) {
   auto const now = boot_time();
   if (auto const found = lists_.find(request.query);
@@ -195,6 +201,7 @@ http_response serve_routes::list(http_request const& request) {
   filter.by = order_of(request.parameter("sort").value_or(""));
   auto response = answer_with(list_json(*chosen(request), filter, number_of(request, "offset", 0),
                                         std::min(number_of(request, "limit", usually_listed), most_listed)));
+  std::erase_if(lists_, [now](auto const& each) { return now - each.second.first >= fresh_list; });
   if (lists_.size() >= most_lists) lists_.clear();
   lists_.insert_or_assign(request.query, std::pair{now, response.body});
   return response;
@@ -208,6 +215,7 @@ void serve_routes::post(http_request const& request, visitor const& by, responde
   }
   if (request.path == "/api/v1/logout") {
     access_.log_out(request);
+    if (server_ != nullptr) server_->end_streams();
     auto response = answer_with("{}");
     response.headers.emplace_back("Set-Cookie",
                                   "holdfast_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
@@ -240,7 +248,7 @@ void serve_routes::release(http_request const& request, std::string_view const i
       of->look_soon(found.first);
       return text;
     };
-    return each->ask({}, 0ms, work, respond);
+    return each->ask_slowly({}, 0ms, work, respond);
   }
   respond(refuse(404, "nobody holds that lock now"));
 }
@@ -258,7 +266,7 @@ void serve_routes::examine(std::size_t const number, std::chrono::milliseconds c
     fitness_[id] = std::move(now);
     return report_json(servers.url(), found.findings);
   };
-  deployments_[number]->ask("findings", fresh, work, std::move(respond));
+  deployments_[number]->ask_slowly("findings", fresh, work, std::move(respond));
 }
 
 http_response serve_routes::log_in(http_request const& request) {

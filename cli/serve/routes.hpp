@@ -31,8 +31,8 @@ class serve_routes {
                access_control access, event_feed const& feed, serve_rules rules);
 
   void answer(http_request const& request, responder const& respond);
-  /// For the metrics of the server itself.
-  void watch(http_server const& server) noexcept { server_ = &server; }
+  /// For its metrics, and its streams.
+  void watch(http_server& server) noexcept { server_ = &server; }
 
  private:
   void answer_visitor(http_request const& request, visitor const& by, responder const& respond);
@@ -43,6 +43,7 @@ class serve_routes {
   void release(http_request const& request, std::string_view id, visitor const& by, responder const& respond);
   void examine(std::size_t number, std::chrono::milliseconds fresh, responder respond);
   [[nodiscard]] http_response log_in(http_request const& request);
+  [[nodiscard]] http_response events(http_request const& request);
   [[nodiscard]] http_response list(http_request const& request);
   [[nodiscard]] http_response metrics();
   [[nodiscard]] http_response readiness() const;
@@ -55,7 +56,7 @@ class serve_routes {
   access_control access_;
   event_feed const& feed_;
   serve_rules const rules_;
-  http_server const* server_ = nullptr;
+  http_server* server_ = nullptr;
   std::map<std::string, std::pair<std::chrono::nanoseconds, shared_text>>
       lists_{};         ///< by query; many pages ask alike
   std::mutex mutex_{};  ///< guards what follows

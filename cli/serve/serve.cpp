@@ -63,6 +63,10 @@ constexpr auto token_variable = "HOLDFAST_SERVE_TOKEN";
 constexpr std::size_t most_prefixes = 50;
 /// For all deployments together.
 constexpr std::size_t store_bytes = 25'165'824;
+constexpr std::size_t most_files = 8'192;
+/// Descriptors that connections don't get; a look by doctor opens further connections to each server.
+constexpr std::size_t files_of_process = 24;
+constexpr std::size_t files_of_deployment = 24;
 
 struct serve_options {
   common_options common;
@@ -76,15 +80,17 @@ struct serve_options {
   bool allow_release = false;
 };
 
-/// Threads of deployments would each have an arena of their own, and connections need descriptors.
-void prepare_process() {
+/// Threads of deployments would each have an arena of their own, and connections need descriptors. Returns
+/// how many of these connections may have: if there were none left, nobody could be cut off for a new one.
+std::size_t prepare_process(std::size_t const deployments) {
   mallopt(M_ARENA_MAX, 2);
   std::signal(SIGPIPE, SIG_IGN);
   rlimit files{};
-  if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, 8'192);
-    setrlimit(RLIMIT_NOFILE, &files);
-  }
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return most_files / 2;
+  files.rlim_cur = std::min<rlim_t>(files.rlim_max, most_files);
+  setrlimit(RLIMIT_NOFILE, &files);
+  auto const others = files_of_process + deployments * files_of_deployment;
+  return files.rlim_cur > 2 * others ? files.rlim_cur - others : files.rlim_cur / 2;
 }
 
 std::string content_of_token_file(std::string const& path) {
@@ -136,7 +142,8 @@ int serve(serve_options const& options) {
                     "{}",
                     socket.address, token_variable)};
   }
-  prepare_process();
+  http_limits limits_of_visitors;
+  limits_of_visitors.connections = std::min(limits_of_visitors.connections, prepare_process(servers.size()));
   event_feed feed{fmt::format("{:x}", boot_time().count())};
   // In this order: the threads of deployments end before what they send to.
   std::vector<std::unique_ptr<deployment>> deployments;
@@ -145,15 +152,16 @@ int serve(serve_options const& options) {
                       access_control{std::move(tokens), options.hosts},
                       feed,
                       {.allow_release = options.allow_release, .long_hold = options.long_hold}};
-  http_server server{socket.file, {}, [&routes](http_request const& request, responder const& respond) {
-                       // Whatever a visitor sends must not end the process.
-                       try {
-                         routes.answer(request, respond);
-                       } catch (std::exception const& problem) {
-                         output::error(fmt::format("a request failed: {}", problem.what()));
-                         respond(refuse(500, "internal error"));
-                       }
-                     }};
+  auto const answer = [&routes](http_request const& request, responder const& respond) {
+    // Whatever a visitor sends must not end the process.
+    try {
+      routes.answer(request, respond);
+    } catch (std::exception const& problem) {
+      output::error(fmt::format("a request failed: {}", problem.what()));
+      respond(refuse(500, "internal error"));
+    }
+  };
+  http_server server{socket.file, limits_of_visitors, answer};
   routes.watch(server);
   feed.send_to(
       [&server](std::uint64_t const number, shared_text text) { server.publish(number, std::move(text)); });
@@ -163,8 +171,14 @@ int serve(serve_options const& options) {
     std::vector<std::unique_ptr<deployment>>& all;
   } const threads_end_first{deployments};
   deployments.reserve(servers.size());
-  for (auto const& url : servers)
-    deployments.push_back(std::make_unique<deployment>(deployments.size(), url, limits, feed));
+  for (auto const& url : servers) {
+    auto const& made =
+        *deployments.emplace_back(std::make_unique<deployment>(deployments.size(), url, limits, feed));
+    // Ids of locks, and metrics, tell deployments apart by that.
+    auto const alike = [&made](auto const& each) { return each->url() == made.url(); };
+    if (std::ranges::count_if(deployments, alike) > 1)
+      throw failure{usage, fmt::format("--url: {} is given twice", made.url())};
+  }
   output::note(fmt::format("listening on http://{}/{}", socket.address,
                            options.allow_release ? ", and visitors may release locks" : ""));
   manager.tell("READY=1");

@@ -179,9 +179,12 @@ void lock_store::still(std::string const& name, bool const busy,
     if (record == nullptr) continue;
     auto& state = record->state;
     if (state.held_for) *state.held_for += std::chrono::floor<std::chrono::microseconds>(now - record->seen);
-    if (state.ttl_left) {
+    // The key of a latch stays longer than its time.
+    if (ttl && state.kind != lock_kind::latch && state.kind != lock_kind::free) {
+      state.ttl_left = *ttl < 0ms ? std::nullopt : ttl;
+    } else if (state.ttl_left) {
       auto const left = *state.ttl_left - std::chrono::floor<std::chrono::milliseconds>(now - record->seen);
-      state.ttl_left = std::max(ttl.value_or(left), 0ms);
+      state.ttl_left = std::max(left, 0ms);
     }
     if (state.holders.size() == 1 && state.holders.front().ttl_left)
       state.holders.front().ttl_left = state.ttl_left;

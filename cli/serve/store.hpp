@@ -88,8 +88,8 @@ class lock_store {
 
   /// Adds an observation. Whether anything but the times has changed.
   bool saw(lock_state const& lock, time now, day_time at);
-  /// A lock, on all its wires, is as it was, but for its times; without a ttl that has gone on. Nothing if it
-  /// isn't known.
+  /// A lock, on all its wires, is as it was, but for its times. `ttl`: of its key, negative if that has none;
+  /// nullopt: it has gone on. Nothing if it isn't known.
   void still(std::string const& name, bool busy, std::optional<std::chrono::milliseconds> ttl, time now);
   /// Forgets locks that were last seen in use before `limit`, and gives their ids.
   std::vector<std::string> forget_idle(time limit);

@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include <csignal>
 #include <deque>
 #include <fstream>
 #include <random>
@@ -63,6 +64,8 @@ TEST_F(serve_access, is_for_this_machine_unless_visitors_say_a_token) {
   EXPECT_EQ(exit_code({"--listen", "0.0.0.0:0"}, said), 64);
   EXPECT_THAT(said, HasSubstr("give --token-file"));
   EXPECT_EQ(exit_code({"--listen", "[::]:0"}, said), 64);
+  EXPECT_EQ(exit_code({"--listen", "127.0.0.1:0", "--url", server.url(), "--url", server.url()}, said), 64);
+  EXPECT_THAT(said, HasSubstr("is given twice"));
   EXPECT_EQ(exit_code({"--listen", "here"}, said), 64);
   EXPECT_THAT(said, HasSubstr("\"here\" is no address"));
   EXPECT_EQ(exit_code({"--url", "redis+quorum://a,b,c"}, said), 64);
@@ -75,14 +78,16 @@ TEST_F(serve_access, is_for_this_machine_unless_visitors_say_a_token) {
 }
 
 TEST_F(serve_access, refuses_requests_that_the_page_of_another_site_makes) {
-  open({"--host", "locks.example"});
+  open({"--host", "Locks.example"});
   auto const status = [&](std::string const& headers) { return get("/api/v1/session", headers).status; };
   EXPECT_EQ(status(""), 200);
   EXPECT_EQ(status("Host: localhost:80\r\n"), 200);
   EXPECT_EQ(status("Host: [::1]:80\r\n"), 200);
   EXPECT_EQ(status("Host: locks.example\r\n"), 200);
+  EXPECT_EQ(status("Host: LOCKS.example\r\n"), 200);
   EXPECT_EQ(status("Host: rebound.example:" + std::to_string(port) + "\r\n"), 421);
   EXPECT_EQ(status("Host: \r\n"), 421);
+  EXPECT_EQ(status("Host: rebound.example\r\nHost: 127.0.0.1\r\n"), 421);
   EXPECT_EQ(status("Origin: http://evil.example\r\n"), 403);
   EXPECT_EQ(status("Origin: null\r\n"), 403);
   EXPECT_EQ(status("Origin: http://127.0.0.1:" + std::to_string(port) + "\r\n"), 200);
@@ -116,8 +121,12 @@ TEST_F(serve_access, knows_two_users_by_their_tokens) {
   EXPECT_EQ(session["user"], "anna");
   EXPECT_EQ(post("/api/v1/logout", sent, "{}").status, 403) << "without the word against forged requests";
   auto const meant = sent + "X-Holdfast-Csrf: " + session["csrf"].get<std::string>() + "\r\n";
+  http_connection stream{port};
+  stream.send(http_request_text(port, "GET", "/api/v1/events", sent));
+  ASSERT_TRUE(stream.gets("event: reset"));
   EXPECT_EQ(post("/api/v1/logout", meant, "{}").status, 200);
   EXPECT_EQ(get("/api/v1/session", sent).status, 401);
+  EXPECT_TRUE(eventually([&] { return stream.ended(); })) << "nor does it hear of events";
   EXPECT_THAT(page->err(), AllOf(Not(HasSubstr(anna_token)), Not(HasSubstr(ben_token))));
 }
 
@@ -150,7 +159,11 @@ TEST_F(serve_access, releases_by_force_what_was_meant_and_says_who_did_it) {
       << "that owner doesn't hold it";
   EXPECT_TRUE(redis.exists("deploy"));
   EXPECT_EQ(post("/api/v1/locks/0123/release", bearer(anna_token), of(owner)).status, 404);
+  EXPECT_EQ(get("/api/v1/locks/" + id, bearer(ben_token)).json()["holder"]["owner"], lease.owner());
   auto const released = post(path, bearer(anna_token), of(std::string{lease.owner()}));
+  auto const left = get("/api/v1/locks/" + id, bearer(ben_token));
+  EXPECT_THAT(left.body, Not(HasSubstr("\"holder\":{\"owner\":\"" + std::string{lease.owner()})))
+      << "which was asked for a moment ago";
   EXPECT_EQ(released.status, 200) << released.body;
   EXPECT_THAT(page->err(), AllOf(HasSubstr("audit: \"anna\" at 127.0.0.1 releases \"deploy\" by force"),
                                  HasSubstr(": " + released.json().value("result", "none"))));
@@ -167,6 +180,32 @@ TEST_F(serve_access, cuts_off_those_that_never_finish_a_request) {
     return slow.front().ended();
   })) << "after ten seconds, however often a byte comes";
   EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(serve_access, has_room_for_another_where_few_files_may_be_open) {
+  page.emplace(words{"sh", "-c", "ulimit -n 100 && exec \"$@\"", "sh", HOLDFAST_CLI, "serve", "--listen",
+                     "127.0.0.1:0"},
+               environment{{"HOLDFAST_URL", server.url()}});
+  await_port();
+  std::deque<http_connection> idle;
+  for (int i = 0; i != 150; ++i)
+    idle.emplace_back(port).send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
+TEST_F(serve_access, ends_though_visitors_wait_for_a_server_that_does_not_answer) {
+  open();
+  ASSERT_TRUE(eventually([&] { return get("/readyz").status == 200; }));
+  server.freeze();
+  std::deque<http_connection> waiting;
+  for (int i = 0; i != 60; ++i) {
+    waiting.emplace_back(port).send(
+        http_request_text(port, "GET", "/api/v1/inspect?name=" + std::to_string(i)));
+  }
+  EXPECT_EQ(get("/healthz").status, 200) << "meanwhile";
+  page->signal(SIGTERM);
+  EXPECT_EQ(page->wait(60s), 0);
+  server.thaw();
 }
 
 TEST_F(serve_access, refuses_what_is_too_long_and_what_is_no_http) {

@@ -21,6 +21,9 @@ class serve_fixture : public testing::Test {
     arguments.insert(arguments.end(), more.begin(), more.end());
     extra.try_emplace("HOLDFAST_URL", server.url());
     page.emplace(holdfast_command(arguments, extra));
+    await_port();
+  }
+  void await_port() {
     std::string const before = "listening on http://127.0.0.1:";
     std::string said;
     ASSERT_TRUE(eventually([&] {

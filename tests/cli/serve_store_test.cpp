@@ -75,6 +75,19 @@ TEST(serve_store, lets_times_go_on) {
   store.still("unknown", true, 29s, 16s);
 }
 
+TEST(serve_store, has_the_ttl_of_the_key_unless_it_is_a_latch) {
+  lock_store store{"here"};
+  auto latch = stored_hold("l", "x:2");
+  latch.kind = lock_kind::latch;
+  store.saw(stored_hold("a", "x:1"), 10s, store_day);
+  store.saw(latch, 10s, store_day);
+  for (std::string const name : {"a", "l"}) store.still(name, true, -1ms, 11s);
+  EXPECT_EQ(store.find("a", wire::plain)->state.ttl_left, std::nullopt) << "PERSIST";
+  EXPECT_EQ(store.find("l", wire::plain)->state.ttl_left, 29s) << "its key stays longer";
+  store.still("a", true, 5s, 12s);
+  EXPECT_EQ(store.find("a", wire::plain)->state.ttl_left, 5s);
+}
+
 TEST(serve_store, forgets_a_lock_for_which_there_is_no_room_any_more) {
   lock_store store{"here", {.locks = 2, .bytes = 10'000}};
   store.saw(stored_hold("a", "x:1"), 1s, store_day);
@@ -109,6 +122,8 @@ TEST(serve_feed, gives_what_was_missed_or_says_that_it_is_not_known) {
     EXPECT_THAT(feed.since(unknown).text, HasSubstr("event: reset")) << unknown;
   feed.publish("locks", std::string(3'000'000, 'x'));
   EXPECT_THAT(feed.since("e-1").text, HasSubstr("event: reset")) << "forgotten by now";
+  EXPECT_THAT(feed.since("e-3").text, HasSubstr("event: reset")) << "too long for all that come back";
+  EXPECT_LT(feed.since("e-3").text.size(), 1'000U);
 }
 
 }  // namespace

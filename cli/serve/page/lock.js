@@ -116,7 +116,8 @@ export class LockView {
   /** Names the holder, and what follows. */
   ask(hold) {
     const next = this.lock.queue?.[0];
-    const text = [`${processText(hold)} holds “${shown(this.lock.name, 400)}”. It is asked to stop first. If it hasn't given the lock back after 2 s, the lock is taken from it, and two holders may be at work at once.`,
+    const text = this.lock.kind === "barrier" ? [`The generation at the barrier “${shown(this.lock.name, 400)}” is broken at once, for all who have arrived: ${processText(hold)} is one of ${this.lock.holding}.`]
+      : [`${processText(hold)} holds “${shown(this.lock.name, 400)}”. It is asked to stop first. If it hasn't given the lock back after 2 s, the lock is taken from it, and two holders may be at work at once.`,
       next ? `Then ${processText(next)} has its turn.` : "Nobody waits for it."];
     this.context.dialog("Release this lock by force?", text, [["Cancel", null], ["Release", async () => {
       const result = await post(`locks/${this.id}/release`, { owner: hold.owner });
@@ -126,6 +127,6 @@ export class LockView {
   }
 
   changed(event) { return event.locks.some((lock) => lock.id === this.id || lock.name === this.lock?.name); }
-  get soon() { return 300; }
+  get soon() { return 50; }
   get title() { return this.lock ? shown(this.lock.name, 60) : "Lock"; }
 }

@@ -261,7 +261,7 @@ struct force_options {
 /// On Redisson's wire only holders that are Holdfast clients can be asked. Holds of Java, and permits, are
 /// taken at once, with the message that wakes waiters. A hold count that is too high goes with them.
 ///
-/// Of a barrier the generation is broken at once, for all that have arrived (errc::broken).
+/// A barrier is broken at once for all that have arrived (errc::broken), if `owner` is one of them or empty.
 ///
 /// If a run that is over keeps others out (kept_until), nobody is asked. The run is forgotten at once, and a
 /// lock that it has left to its ttl is deleted. If a lock is deleted under a run, that run doesn't count any

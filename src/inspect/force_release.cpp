@@ -203,7 +203,10 @@ force_result force_release(client& redis, std::string_view name, force_options o
     return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
   if (seen.kind == lock_kind::counter || seen.kind == lock_kind::latch) return force_result::refused_counter;
-  if (seen.kind == lock_kind::barrier) return break_barrier(*server, seen);
+  if (seen.kind == lock_kind::barrier) {
+    bool const meant = options.owner.empty() || !holders_meant(seen, options.owner).empty();
+    return meant ? break_barrier(*server, seen) : force_result::changed;
+  }
   // Leases of readers, and so HOLDFAST_OWNER, say what they are; inspect() says it beside the id.
   if (seen.wire == wire::plain) options.owner = names::without_side(options.owner);
   auto const meant = holders_meant(seen, options.owner);

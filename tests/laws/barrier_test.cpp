@@ -316,6 +316,7 @@ TEST_F(meeting, is_shown_with_those_that_have_arrived_and_broken_by_force) {
     return ++found != 0;
   });
   EXPECT_EQ(found, 1);
+  EXPECT_EQ(force_release(second_client_, "step", {.owner = "somebody else"}), force_result::changed);
   EXPECT_EQ(force_release(second_client_, "step"), force_result::deleted);
   auto const told = first.get();
   EXPECT_EQ(told.code, errc::broken);

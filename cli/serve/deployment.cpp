@@ -127,8 +127,8 @@ void deployment::follow(std::stop_token const& stop) {
     (void)try_to([&] { feel_all(survey, stop, round); });
     auto const took = boot_time() - began;
     // A slow server isn't asked without a break.
-    pause =
-        rest_after(survey.requests() - sent, follow_rate, took, std::max<time>(took / 4, follow_interval));
+    auto const least = std::max<time>(took / 4, follow_interval - took);
+    pause = rest_after(survey.requests() - sent, follow_rate, took, least);
   }
 }
 

@@ -18,6 +18,15 @@ namespace holdfast::cli {
 
 using namespace over_beast;
 
+namespace {
+
+/// Connections that are accepted in one step.
+constexpr int most_at_once = 64;
+/// In the kernel, which would keep megabytes for each client that asks and doesn't read.
+constexpr int send_buffer = 131'072;
+
+}  // namespace
+
 struct http_server::impl : shared_state {
   impl(int const listening, http_limits const& given, http_handler routes)
       : shared_state{.limits = given, .handler = std::move(routes)} {
@@ -29,6 +38,7 @@ struct http_server::impl : shared_state {
   }
 
   void accept();
+  void accept_more();
   void accepted(stream::socket_type socket);
   void beat();
   void send_to_all(std::uint64_t number, shared_text const& text);
@@ -46,6 +56,7 @@ void http_server::impl::accept() {
     if (ended) return;
     if (!failed) {
       accepted(std::move(socket));
+      accept_more();
       return accept();
     }
     rest.expires_after(std::chrono::milliseconds{100});
@@ -53,6 +64,17 @@ void http_server::impl::accept() {
       if (!ended) accept();
     });
   });
+}
+
+/// Otherwise each would have to wait for a step of all others that have something to do.
+void http_server::impl::accept_more() {
+  for (int i = 0; i != most_at_once; ++i) {
+    stream::socket_type socket{context.get_executor()};
+    error_code none;
+    acceptor.accept(socket, none);
+    if (none) return;
+    accepted(std::move(socket));
+  }
 }
 
 void http_server::impl::accepted(stream::socket_type socket) {
@@ -63,6 +85,7 @@ void http_server::impl::accepted(stream::socket_type socket) {
     }
     without_request.front()->cut_off();
   }
+  setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   int const yes = 1;
   setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   std::make_shared<session>(*this, std::move(socket))->read();

@@ -93,6 +93,7 @@ class session final : public std::enable_shared_from_this<session> {
   }
 
   void close() {
+    has_request();
     server_.streams.erase(this);
     held_.cancel();
     error_code ignored;

@@ -38,7 +38,10 @@ struct http_server::impl : shared_state {
   }
 
   void accept();
+  void accept_later();
   void accept_more();
+  /// All connections are being answered, so none is closed for another one, which waits in the kernel.
+  [[nodiscard]] bool is_full() const { return open >= limits.connections && without_request.empty(); }
   void accepted(stream::socket_type socket);
   void beat();
   void send_to_all(std::uint64_t number, shared_text const& text);
@@ -48,10 +51,11 @@ struct http_server::impl : shared_state {
   asio::basic_socket_acceptor<protocol, executor> acceptor{context.get_executor()};
   asio::signal_set signals{context, SIGTERM, SIGINT, SIGHUP};
   asio::steady_timer heartbeat{context};
-  asio::steady_timer rest{context};  ///< of the acceptor, when this process has no descriptor left
+  asio::steady_timer rest{context};  ///< of the acceptor, when there is no room, or no descriptor left
 };
 
 void http_server::impl::accept() {
+  if (is_full()) return accept_later();
   acceptor.async_accept([this](error_code const failed, stream::socket_type socket) {
     if (ended) return;
     if (!failed) {
@@ -59,16 +63,20 @@ void http_server::impl::accept() {
       accept_more();
       return accept();
     }
-    rest.expires_after(std::chrono::milliseconds{100});
-    rest.async_wait([this](error_code) {
-      if (!ended) accept();
-    });
+    accept_later();
+  });
+}
+
+void http_server::impl::accept_later() {
+  rest.expires_after(std::chrono::milliseconds{100});
+  rest.async_wait([this](error_code) {
+    if (!ended) accept();
   });
 }
 
 /// Otherwise each would have to wait for a step of all others that have something to do.
 void http_server::impl::accept_more() {
-  for (int i = 0; i != most_at_once; ++i) {
+  for (int i = 0; i != most_at_once && !is_full(); ++i) {
     stream::socket_type socket{context.get_executor()};
     error_code none;
     acceptor.accept(socket, none);
@@ -78,13 +86,7 @@ void http_server::impl::accept_more() {
 }
 
 void http_server::impl::accepted(stream::socket_type socket) {
-  if (sessions.size() >= limits.connections) {
-    if (without_request.empty()) {
-      ++facts.cut_off;
-      return;
-    }
-    without_request.front()->cut_off();
-  }
+  if (open >= limits.connections && !without_request.empty()) without_request.front()->cut_off();
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   int const yes = 1;
   setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -147,7 +149,7 @@ void http_server::end_streams() { impl_->end_streams(); }
 
 http_facts http_server::facts() const {
   auto facts = impl_->facts;
-  facts.connections = impl_->sessions.size();
+  facts.connections = impl_->open;
   facts.streams = impl_->streams.size();
   return facts;
 }

@@ -54,6 +54,7 @@ struct shared_state {
   std::unordered_set<session*> sessions{};
   std::unordered_set<session*> streams{};
   std::list<session*> without_request{};  ///< the one that has been so longest first
+  std::size_t open = 0;                   ///< of the sessions, those whose connection isn't closed
   std::size_t held_back = 0;
   http_facts facts{};
   bool ended = false;
@@ -71,8 +72,10 @@ class session final : public std::enable_shared_from_this<session> {
     auto const endpoint = stream_.socket().remote_endpoint(ignored);
     peer_ = address_text(endpoint.data(), endpoint.size());
     server_.sessions.insert(this);
+    ++server_.open;
   }
   ~session() {
+    if (open_) --server_.open;
     server_.sessions.erase(this);
     server_.streams.erase(this);
     has_request();
@@ -94,6 +97,7 @@ class session final : public std::enable_shared_from_this<session> {
 
   void close() {
     has_request();
+    if (std::exchange(open_, false)) --server_.open;
     server_.streams.erase(this);
     held_.cancel();
     error_code ignored;
@@ -256,6 +260,7 @@ class session final : public std::enable_shared_from_this<session> {
   std::optional<http::response_serializer<body_type>> serializer_{};
   shared_text body_{};
   std::optional<std::list<session*>::iterator> waits_{};
+  bool open_ = true;
   bool keep_alive_ = false;
   bool head_only_ = false;
   bool answered_ = false;

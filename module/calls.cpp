@@ -49,6 +49,12 @@ std::string type_name(abi::context* const context, abi::string* const key) {
   return text_in(reply.get());
 }
 
+bool are_here(abi::context* const context, abi::string* const key, abi::string* const beside) {
+  if ((redis.context_flags(context) & abi::context_cluster) == 0) return true;
+  call_reply const reply{redis.call(context, "EXISTS", "ss", key, beside)};
+  return integer_in(reply.get()).has_value();
+}
+
 long long rank_of(abi::context* const context, abi::string* const key, abi::string* const member) {
   call_reply const reply{redis.call(context, "ZRANK", "ss", key, member)};
   return integer_in(reply.get()).value_or(0);

@@ -12,6 +12,10 @@ namespace holdfast::server {
 /// As TYPE says it.
 [[nodiscard]] std::string type_name(abi::context*, abi::string* key);
 
+/// False: the slot of both is on its way to another node of a cluster, and one of them isn't here. The server
+/// looks at the keys that a command names before it runs it; this is for one that it doesn't name.
+[[nodiscard]] bool are_here(abi::context*, abi::string* key, abi::string* beside);
+
 /// How many members of a sorted set come before this one.
 [[nodiscard]] long long rank_of(abi::context*, abi::string* key, abi::string* member);
 

@@ -164,8 +164,10 @@ void abandon(request& call) {
   auto& queue = lock.queue();
   if (!queue.is_absent_or(abi::zset_key)) return call.refuse(abi::wrong_type);
   auto const was_queued = queue.score_of(owner).has_value();
-  if (was_queued) queue.remove_member(owner);
   auto const was_his = lock.holder() == text_of(owner);
+  if (was_his && !lock.has_readers_beside())
+    return call.refuse("TRYAGAIN the readers of this lock may be at the other node of its slot");
+  if (was_queued) queue.remove_member(owner);
   if (was_his && lock.back_to_upgrade(owner, policy)) return call.reply(1);
   if (was_his) {
     lock.key().remove();

@@ -141,9 +141,13 @@ bool plain_lock::is_one_of_its_keys(owned_string const& name) const {
   return name.text() == lock_.name() || name.text() == text_of(call_.counter());
 }
 
+bool plain_lock::has_readers_beside() {
+  return are_here(call_.context(), call_.keys()[0], readers_name().get());
+}
+
 wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto const name = readers_name();
-  if (is_one_of_its_keys(name)) return wake_outcome::spoilt;
+  if (is_one_of_its_keys(name) || !has_readers_beside()) return wake_outcome::spoilt;
   stored_key readers{call_.context(), name.get()};
   if (!queue().is_absent_or(abi::zset_key) || !readers.is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
   if (is_read_alone() && !make_reader_one_of(readers)) return wake_outcome::spoilt;

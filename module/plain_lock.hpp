@@ -60,6 +60,8 @@ class plain_lock {
 
   /// join_queue.lua. Returns the ticket.
   std::int64_t join(abi::string* owner, place const& where);
+  /// is_beside, in let_readers_in.lua. False: what the set of readers has to say isn't known here.
+  [[nodiscard]] bool has_readers_beside();
   /// let_readers_in.lua. `nobody`: nobody who waits at the head wants to read, or can be reached.
   [[nodiscard]] wake_outcome let_readers_in(grant_policy const& policy);
   /// back_to_upgrade.lua, of `owner`, which has the lock.

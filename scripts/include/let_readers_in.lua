@@ -1,5 +1,5 @@
 -- @needs micros, take_tokens, to_inbox
--- @leaves is_upgrade, is_reader, readers_beside, as_readers, settle, put_back, upgrade_lease_in, let_readers_in
+-- @leaves is_upgrade, is_reader, readers_beside, as_readers, settle, is_beside, put_back, upgrade_lease_in, let_readers_in
 -- While readers have a lock its key is the word 'holdfast_readers', and a sorted set beside it has the time until which each of
 -- them does: server's clock, milliseconds. The owner id of a reader ends in ':r', there and in the queue; that of an upgrade lease,
 -- which is a reader of which there may be one at a time, in ':u'.
@@ -29,6 +29,10 @@ local function settle(lock, readers)
   redis.call('PEXPIRE', readers, left_ms)
 end
 
+-- While the slot is on its way to another node of a cluster each key is at one of the two, and the set isn't among those that a caller
+-- has named. Ends the script where it may be at the other one: a command for both keys is refused if one of them is missing.
+local function is_beside(lock, readers) redis.call('EXISTS', lock, readers) end
+
 -- Puts one back that was taken from the queue.
 local function put_back(queue, waiter, since)
   redis.call('ZADD', queue, since, waiter)
@@ -50,10 +54,11 @@ end
 -- there is no right to publish, and whether any was passed over.
 local function let_readers_in(lock, counter, queue, grant_ms, self, first)
   local readers = readers_beside(queue)
-  -- Before anything is written: another kind of key ends the script here.
-  if type(redis.pcall('ZCARD', readers)) == 'table' then
+  -- Before anything is written: another kind of key ends the script here, and so does a set that may be at another node.
+  if type(redis.pcall('ZCARD', readers)) == 'table' or type(redis.pcall('EXISTS', lock, readers)) == 'table' then
     if first then put_back(queue, first[1], first[2]) end
     redis.call('ZCARD', readers)
+    is_beside(lock, readers)
   end
   local shared = as_readers(lock, readers, redis.call('GET', lock)) == 'holdfast_readers'
   local token, until_ms, mute, taken

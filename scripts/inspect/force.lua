@@ -20,6 +20,7 @@ local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then return 0 end
 if kind ~= 'string' or redis.call('GETRANGE', lock, 0, 1023) ~= owner then return -1 end
 if owner == 'holdfast_readers' then
+  is_beside(lock, readers_beside(queue))
   local reading = redis.pcall('ZCOUNT', readers_beside(queue), micros() / 1000, '+inf')
   if type(reading) == 'number' and reading > 0 then return -1 end
 end

@@ -264,6 +264,7 @@ long long plain_lock::ahead_of(abi::string* const owner) {
 request::busy plain_lock::state(std::int64_t const last_token, long long const ahead,
                                 std::int64_t const ticket) {
   auto const held_us = call_.now_us() - last_token;
+  counter_.mend();
   if (is_shared()) {
     if (auto const name = readers_name(); !is_one_of_its_keys(name)) {
       stored_key const readers{call_.context(), name.get()};

@@ -5,11 +5,6 @@
 #include <string_view>
 
 namespace holdfast::server {
-namespace {
-
-constexpr std::int64_t day = 86'400'000;
-
-}  // namespace
 
 token_counter::state token_counter::look() {
   if (!key_) key_.emplace(call_.context(), call_.counter());

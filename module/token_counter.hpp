@@ -17,12 +17,18 @@ class token_counter {
   [[nodiscard]] state look();
   /// It was lost, and is what the INCR of a fast request made of it: years behind the clock.
   [[nodiscard]] bool is_remade() const { return last_ && *last_ < 100'000'000'000'000; }
+  /// As busy_reply.lua has it: it lasts a day.
+  void mend() {
+    if (is_remade()) key_->expire_at(call_.after(day));
+  }
   /// Nothing: the server can't write it.
   [[nodiscard]] std::optional<token_block> take(std::int64_t wanted);
   /// The last token that was given; nothing where none is known.
   [[nodiscard]] std::optional<std::int64_t> last() const { return last_; }
 
  private:
+  static constexpr std::int64_t day = 86'400'000;
+
   request& call_;
   std::optional<stored_key> key_{};  ///< opened when it is needed: a release without waiters needs none
   std::optional<std::int64_t> last_{};

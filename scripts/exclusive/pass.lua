@@ -23,7 +23,7 @@ local tokens = ARGV[6]
 redis.call('DEL', lock)
 if wake_next(lock, counter, queue, 0, grant_ms) == 'granted' then
   local ticket = join_queue(queue, next, '', 0)
-  return {2, unpack(busy_reply(lock, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
+  return {2, unpack(busy_reply(lock, counter, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)
 return {1, take_tokens(counter, redis.call('GET', counter), tokens)}

@@ -41,8 +41,8 @@ if holder ~= owner and (holder or redis.call('EXISTS', queue) == 1) then
     holder = redis.call('GET', lock)
   end
   if holder then
-    if mode == 'ask' then return busy_reply(lock, queue, holder, last, -1, 0) end
-    return busy_reply(lock, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
+    if mode == 'ask' then return busy_reply(lock, counter, queue, holder, last, -1, 0) end
+    return busy_reply(lock, counter, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
   end
   queued = true
 end

@@ -25,7 +25,7 @@ local ticket = join_queue(queue, next, '', waited_us)
 local outcome = wake_next(lock, counter, queue, 0, grant_ms, next)
 last = redis.call('GET', counter)
 if outcome == 'granted' then
-  return {2, unpack(busy_reply(lock, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
+  return {2, unpack(busy_reply(lock, counter, queue, redis.call('GET', lock), last, redis.call('ZRANK', queue, next), ticket))}
 end
 redis.call('SET', lock, next, 'PX', ttl_ms)
 redis.call('ZREM', queue, next)

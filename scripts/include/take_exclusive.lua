@@ -12,9 +12,9 @@ if not redis.call('SET', lock, owner, 'NX', 'PX', ttl_ms) then
     return redis.error_reply('WRONGTYPE ' .. redis.call('TYPE', lock).ok)
   end
   if holder ~= owner then
-    if mode == 'ask' then return busy_reply(lock, queue, holder, last, -1, 0) end
+    if mode == 'ask' then return busy_reply(lock, counter, queue, holder, last, -1, 0) end
     ticket = join_queue(queue, owner, ticket, 0)
-    return busy_reply(lock, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
+    return busy_reply(lock, counter, queue, holder, last, redis.call('ZRANK', queue, owner), ticket)
   end
   redis.call('PEXPIRE', lock, ttl_ms)
 end

@@ -18,5 +18,5 @@ function writing.take(name, ttl_ms) redis.call('SET', name.lock, name.owner, 'PX
 function writing.join(name, ticket) return join_queue(name.queue, name.owner, ticket, 0) end
 function writing.busy(name, ticket)
   local ahead = ticket and redis.call('ZRANK', name.queue, name.owner) or -1
-  return busy_reply(name.lock, name.queue, name.holder, name.last, ahead, ticket or 0)
+  return busy_reply(name.lock, name.counter, name.queue, name.holder, name.last, ahead, ticket or 0)
 end

@@ -20,7 +20,7 @@ local number = ARGV[7]
 -- @include join_queue
 -- @include busy_reply
 -- @include newest_ask
-if tonumber(number) < newest_ask(mark, owner) then return busy_reply(lock, queue, owner, false, -1, 0) end
+if tonumber(number) < newest_ask(mark, owner) then return busy_reply(lock, counter, queue, owner, false, -1, 0) end
 -- @include take_exclusive
 if number ~= '0' then redis.call('SET', mark, owner .. ' ' .. number, 'EX', 86400) end
 return {count_on(counter, last, newest, tokens)}

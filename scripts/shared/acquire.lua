@@ -87,7 +87,7 @@ if not is_in and ((holder and not shared) or rival or (waiting and overtakes == 
   if shared and not is_in and is_upgrade(owner) then rival, ends = upgrade_lease_in(readers) end
   if holder and not is_in and (not shared or rival or others_wait(queue)) then
     local place = mode == 'join' and redis.call('ZRANK', queue, owner)
-    local reply = busy_reply(lock, queue, holder, last, place or -1, place and ticket or 0)
+    local reply = busy_reply(lock, counter, queue, holder, last, place or -1, place and ticket or 0)
     if rival then reply[1], reply[5] = ends - math.floor(micros() / 1000), rival end
     return reply
   end

@@ -124,6 +124,18 @@ TEST(acquire_script_alone, says_since_when_a_lock_of_ours_is_held) {
   EXPECT_THAT(reply.elements[5].integer, AllOf(Ge(5'000'000), Le(65'000'000)));
 }
 
+/// It was lost, and an INCR of the fast path found nothing; see docs/decisions/0021.
+TEST(acquire_script_alone, lets_a_counter_that_was_made_anew_live_for_a_day_though_the_lock_is_busy) {
+  for (auto const ask : {acquire, fair_acquire}) {
+    for (auto const& request : {try_request(caller), join_request(caller)}) {
+      auto raw = empty_server().raw();
+      prepare(raw, {.lock = rival, .counter = 1});
+      EXPECT_THAT(raw.command(eval(ask(request, lock_name))).elements, testing::SizeIs(6));
+      EXPECT_THAT(raw.pttl(names::token_counter(lock_name)), AllOf(Gt(day - minute), Le(day)));
+    }
+  }
+}
+
 TEST(acquire_script_alone, says_that_it_does_not_know_since_when_a_lock_without_a_counter_is_held) {
   auto raw = empty_server().raw();
   prepare(raw, {.lock = rival, .counter = {}});

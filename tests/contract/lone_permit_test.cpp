@@ -75,6 +75,14 @@ TEST_F(lone_permit, stands_first_in_the_set_when_others_come) {
   EXPECT_GT(raw_.pttl(name_), 20'000);
 }
 
+/// It was lost, and an INCR of the fast path found nothing; see docs/decisions/0021.
+TEST_F(lone_permit, has_a_counter_that_was_made_anew_live_for_a_day_when_others_ask) {
+  raw_.command({"SET", names::token_counter(lock_name), "1"});
+  raw_.command({"SET", names::permits(lock_name), "1"});
+  EXPECT_THAT(run(acquire(ben)).elements, testing::SizeIs(8));
+  EXPECT_GT(raw_.pttl(names::token_counter(lock_name)), day - minute);
+}
+
 TEST_F(lone_permit, becomes_one_of_as_many_as_was_said) {
   raw_.command({"SET", names::permits(lock_name), "2"});
   EXPECT_THAT(run(acquire(ben)), is_list({_, 1}));

@@ -197,6 +197,15 @@ TEST_F(a_fast_path, ends_in_a_full_release_when_somebody_waits) {
   EXPECT_EQ(*result, release_result::released);
 }
 
+TEST_F(a_fast_path, is_not_for_the_release_of_a_lock_that_was_held_for_long) {
+  auto& caller = start();
+  backend_.answer(with_token(565));
+  (void)backend_.take_sent();
+  pass(500ms);
+  (void)release(caller);
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+}
+
 TEST_F(a_fast_path, is_not_tried_by_the_releases_of_a_second_after_somebody_waited) {
   auto& caller = start();
   backend_.answer(with_token(565));

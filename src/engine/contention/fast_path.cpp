@@ -17,6 +17,11 @@ constexpr std::chrono::milliseconds longest_count{500};
 /// For so long after the lock was busy each request is a full script: a contended lock costs no request more.
 constexpr std::chrono::milliseconds calm{1000};
 
+/// A lock that was held for so long is rarely free again at once for its own client, to which the shorter
+/// release would be worth something, and others are more likely to wait, who would have to wait for two
+/// requests.
+constexpr std::chrono::milliseconds short_hold{500};
+
 bool is_calm(lock_queue::counted const& known, time_point now) noexcept {
   return known.busy_at == time_point{} || now - known.busy_at >= calm;
 }
@@ -101,7 +106,7 @@ bool fast_path::note_release(lock_queue& queue, lease_state const& lease, time_p
   }
   // What a script gave to one of several that may have it is in a set, which the short release leaves alone.
   auto const in_set = queue.lock_recipe().sharing != sharing::exclusive && queue.taken_fast == 0;
-  return !in_set && ways_.releases_by_script;
+  return !in_set && ways_.releases_by_script && now - queue.held_here_since < short_hold;
 }
 
 void fast_path::give_up(std::string_view reason) noexcept {

@@ -28,6 +28,7 @@ void renew(request& call);
 }  // namespace shared
 
 namespace permits {
+void forget_texts();  ///< before the module is unloaded
 void acquire(request& call);
 void release(request& call);
 void renew(request& call);

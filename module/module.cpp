@@ -1,6 +1,7 @@
 // What the server calls when it loads the module.
 
 #include "commands.hpp"
+#include "handlers.hpp"
 #include "statistics.hpp"
 #include "stored_key.hpp"
 
@@ -50,6 +51,7 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
 
 extern "C" __attribute__((visibility("default"))) int RedisModule_OnUnload(abi::context* /*context*/) {
   free_shared_words();
+  permits::forget_texts();
   return abi::ok;
 }
 // NOLINTEND(readability-identifier-naming)

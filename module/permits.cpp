@@ -1,12 +1,12 @@
 // Permits of the plain wire where nobody waits: scripts/permits.
 
 #include "handlers.hpp"
+#include "kept_texts.hpp"
 #include "statistics.hpp"
 #include "token_counter.hpp"
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,13 +47,11 @@ std::optional<stock> stock_in(stored_key const& set) {
       .marker = std::move(first->member), .number = *number, .out = -static_cast<std::int64_t>(first->score)};
 }
 
-/// In decimal, behind a prefix.
-owned_string text_with(request& call, std::string_view const prefix, std::int64_t const number) {
-  std::array<char, 40> text{};
-  auto* const digits = std::ranges::copy(prefix, text.begin()).out;
-  auto const* const end = std::to_chars(digits, text.data() + text.size(), number).ptr;
-  return {call.context(), std::string_view{text.data(), static_cast<std::size_t>(end - text.data())}};
-}
+constinit kept_texts<4> last_markers{marker_prefix};
+/// Of markers, and of second members.
+constinit kept_texts<8> last_scores;
+
+constexpr std::size_t marker_and_owner = 2;  // the members of a set while one owner alone has one permit
 
 /// Of a name that nobody has permits of.
 std::optional<stock> new_stock(request& call, std::int64_t const offered) {
@@ -68,7 +66,17 @@ std::optional<stock> new_stock(request& call, std::int64_t const offered) {
     return std::nullopt;
   }
   if (number < 0 || number > most_permits) return std::nullopt;
-  return stock{.marker = text_with(call, marker_prefix, number), .number = number, .out = 0};
+  return stock{.marker = {nullptr, last_markers.of(number)}, .number = number, .out = 0};
+}
+
+/// Whether this owner alone has one permit. That costs less than a look at the first member. It may be unknown
+/// where semaphores of several sizes are in use: false.
+bool is_the_only_one(stored_key const& set, abi::string* const owner) {
+  auto* const marker = last_markers.latest();
+  if (marker == nullptr || set.member_count() != marker_and_owner) return false;
+  auto const first = set.score_of(marker);
+  auto const second = set.score_of(owner);
+  return first && second && *first <= 0 && *first < *second;
 }
 
 owned_string weight_of(request& call, abi::string* const owner) {
@@ -76,6 +84,11 @@ owned_string weight_of(request& call, abi::string* const owner) {
 }
 
 }  // namespace
+
+void forget_texts() {
+  last_markers.forget();
+  last_scores.forget();
+}
 
 void acquire(request& call) {
   auto* const owner = call.string();
@@ -93,7 +106,7 @@ void acquire(request& call) {
     return call.leave_to_the_script();
   if (!is_new && set.score_of(owner)) return call.leave_to_the_script();
   auto const end = call.after(ttl_ms);
-  auto const out = text_with(call, {}, -(known->out + amount));
+  owned_string const out{nullptr, last_scores.of(-(known->out + amount))};
   std::array<stored_key::scored, 3> entry{
       {{.member = known->marker.get(), .score = -static_cast<double>(known->out + amount), .text = out.get()},
        {.member = owner, .score = static_cast<double>(end.when()), .text = end.text()}}};
@@ -101,7 +114,7 @@ void acquire(request& call) {
     set.add(std::span{entry}.first(2));
   } else {
     auto const weight = weight_of(call, owner);
-    auto const score = text_with(call, {}, heavy + amount);
+    owned_string const score{nullptr, last_scores.of(heavy + amount)};
     entry[2] = {.member = weight.get(), .score = static_cast<double>(heavy + amount), .text = score.get()};
     set.add(entry);
   }
@@ -121,12 +134,14 @@ void release(request& call) {
   stored_key set{call.context(), call.keys()[0]};
   if (set.is_absent()) return call.reply(0);
   if (is_of_one(set)) return call.leave_to_the_script();
-  auto const known = set.is(abi::zset_key) ? stock_in(set) : std::nullopt;
-  if (!known) return call.reply(-1);
+  auto const is_set = set.is(abi::zset_key);
+  auto const is_alone = is_set && is_the_only_one(set, owner);
+  auto const known = is_set && !is_alone ? stock_in(set) : std::nullopt;
+  if (!is_alone && !known) return call.reply(-1);
   if (exists(call.context(), call.permit_queue())) return call.leave_to_the_script();
-  if (!set.score_of(owner)) return call.reply(0);
+  if (!is_alone && !set.score_of(owner)) return call.reply(0);
   ++counts.released;
-  if (constexpr std::size_t marker_and_owner = 2; set.member_count() == marker_and_owner) {
+  if (set.member_count() == marker_and_owner) {
     set.remove();
     return call.reply(1);
   }

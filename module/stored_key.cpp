@@ -1,9 +1,9 @@
 #include "stored_key.hpp"
 
+#include "kept_texts.hpp"
 #include "tokens.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -36,34 +36,8 @@ std::string written(double score) {
 constinit abi::string* word_pxat = nullptr;
 constinit abi::string* readers_word = nullptr;
 
-struct text_of_time {
-  unix_ms when;
-  abi::string* text;  // null: none
-};
-/// The last two: an acquisition needs one for the lock and one for its counter.
-constinit std::array<text_of_time, 2> last_times{};
-constinit std::size_t older = 0;
-
-void forget(text_of_time& kept) {
-  if (kept.text != nullptr) redis.free_string(nullptr, std::exchange(kept.text, nullptr));
-}
-
-/// A reference of the caller's own.
-abi::string* text_for(unix_ms const when) {
-  auto const is_it = [when](text_of_time const& kept) { return kept.text != nullptr && kept.when == when; };
-  auto* found = std::ranges::find_if(last_times, is_it);
-  if (found == last_times.end()) {
-    found = &last_times[older];
-    older = (older + 1) % last_times.size();
-    forget(*found);
-    std::array<char, 24> digits{};
-    auto const* const end = std::to_chars(digits.data(), digits.data() + digits.size(), when).ptr;
-    *found = {.when = when,
-              .text = redis.create_string(nullptr, digits.data(), static_cast<std::size_t>(end - digits.data()))};
-  }
-  redis.retain_string(nullptr, found->text);
-  return found->text;
-}
+/// Of times: an acquisition needs one for the lock and one for its counter.
+constinit kept_texts<2> last_times;
 
 }  // namespace
 
@@ -75,7 +49,7 @@ void make_shared_words() {
 void free_shared_words() {
   redis.free_string(nullptr, std::exchange(word_pxat, nullptr));
   redis.free_string(nullptr, std::exchange(readers_word, nullptr));
-  for (auto& kept : last_times) forget(kept);
+  last_times.forget();
 }
 
 abi::string* word_of_readers() { return readers_word; }
@@ -90,7 +64,7 @@ bool exists(abi::context* const context, abi::string* const name) {
   return !stored_key{context, name}.is_absent();
 }
 
-expiry::expiry(unix_ms const when) : when_{when}, text_{nullptr, text_for(when)} {}
+expiry::expiry(unix_ms const when) : when_{when}, text_{nullptr, last_times.of(when)} {}
 
 void stored_key::changed(int const kind, char const* const event) {
   redis.signal_modified(context_, name_);

@@ -127,6 +127,20 @@ TEST_F(server_with_module, leaves_readers_and_permits_to_the_script_where_somebo
   EXPECT_FALSE(raw_.exists("a") || raw_.exists("{a}:holdfast_readers") || raw_.exists("p"));
 }
 
+/// More of them than it keeps texts for.
+TEST_F(server_with_module, gives_permits_of_many_sizes_back) {
+  constexpr int sizes = 9;
+  auto const name = [](int size) { return "p" + std::to_string(size); };
+  for (int size = 1; size <= sizes; ++size)
+    EXPECT_THAT(command({"HOLDFAST.TAKE_PERMITS", name(size), caller, "1", "30000", std::to_string(size)}),
+                is_list_of(2));
+  for (int size = 1; size <= sizes; ++size) {
+    EXPECT_THAT(command({"HOLDFAST.GIVE_PERMITS", name(size), rival}), is(0));
+    EXPECT_THAT(command({"HOLDFAST.GIVE_PERMITS", name(size), caller}), is(1));
+    EXPECT_FALSE(raw_.exists(name(size)));
+  }
+}
+
 TEST_F(server_with_module, documents_each_command) {
   for (auto const& name : texts(command({"HOLDFAST.VERSION"}))) {
     if (name.find('_') == std::string::npos && name.find("acquire") == std::string::npos) continue;

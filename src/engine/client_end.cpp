@@ -88,7 +88,7 @@ void core::begin_exit() noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   if (!gate_.closed()) {
-    contention_.arrivals.set_aside(boot_clock::now());
+    contention_.membership.set_aside(boot_clock::now());
     deadlocks_.set_aside();
   }
   loop_.leave(hold);
@@ -155,7 +155,7 @@ void core::close() noexcept {
     pending_releases_.stop_repeating();
     contention_.clearing.stop();
     watches_.end_all();
-    contention_.arrivals.fail_all(client_.shut_down, boot_clock::now());
+    contention_.membership.fail_all(client_.shut_down, boot_clock::now());
   }
   give_all_back();
   await_given_back(boot_clock::now());
@@ -175,7 +175,7 @@ bool core::shut_down_within(std::chrono::nanoseconds drain) {
     auto const begun = boot_clock::now();
     auto const end = begun + drain;
     gate_.refuse_acquisitions();
-    contention_.arrivals.fail_all(client_.shut_down, begun);
+    contention_.membership.fail_all(client_.shut_down, begun);
     for (auto now = begun; stats_.held_now != 0 && now < end; now = boot_clock::now())
       nap(hold, std::min<time_point>(now + look_for_holders, end));
     all_back = stats_.held_now == 0;
@@ -188,7 +188,7 @@ bool core::shut_down_within(std::chrono::nanoseconds drain) {
 bool core::shut() noexcept {
   close();
   reactor::lock hold{loop_.mutex()};
-  auto const alone = loop_.stop(hold, contention_.arrivals.set_aside_before());
+  auto const alone = loop_.stop(hold, contention_.membership.set_aside_before());
   backend_->shut(client_.shut_down);
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   delayed_.run_all();

@@ -103,7 +103,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                  holders_,
                  [this](waiter& caller, std::shared_ptr<error const> reason, time_point now) {
                    caller.failure = std::move(reason);
-                   contention_.arrivals.leave(caller, now);
+                   contention_.membership.leave(caller, now);
                  }} {
   // Besides the work that is known to be undone, all leases are asked about, and all contenders ask again.
   loop_.on_out_of_memory([this] {

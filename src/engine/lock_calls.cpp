@@ -76,7 +76,7 @@ void lock_calls::cancel(waiter& caller) noexcept {
   } catch (std::bad_alloc const&) {
     caller.failure = client_.no_memory;
   }
-  acquisitions_.leave(caller, boot_clock::now());
+  membership_.leave(caller, boot_clock::now());
   loop_.leave(inner);
 }
 
@@ -107,7 +107,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
   blocked_waiter caller{loop_, deadlocks_, queue, options,
-                        [this, &caller] { acquisitions_.on_time_up(caller, boot_clock::now()); }};
+                        [this, &caller] { membership_.on_time_up(caller, boot_clock::now()); }};
   if (options->options.detect_deadlock) caller.thread = deadlocks::this_thread();
   caller.tries_only = once;
   caller.observed = std::move(observed);
@@ -116,7 +116,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   caller.number = wanted.number;
   caller.patient_until = patient_until(wait, wanted.in_outage, begun);
   if (wait) caller.last_look = last_look_before(end, *wait);
-  acquisitions_.start(caller, boot_clock::now());
+  membership_.enter(caller, boot_clock::now());
   if (!caller.done && wait && !caller.tries_only) loop_.arm(caller.time_up, end);
   if (caller.thread != 0 && !caller.done) deadlocks_.begin(caller);
   if (stop.stop_possible() && !caller.done) {
@@ -140,7 +140,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   gate_.prepare_acquisition();
   auto caller = std::make_shared<called_waiter>(loop_, deadlocks_, queue, options, std::function<void()>{},
                                                 std::move(done));
-  caller->time_up.set([this, raw = caller.get()] { acquisitions_.on_time_up(*raw, boot_clock::now()); });
+  caller->time_up.set([this, raw = caller.get()] { membership_.on_time_up(*raw, boot_clock::now()); });
   std::function<void()> on_stop;
   if (stop.stop_possible()) {
     on_stop = [this, weak = std::weak_ptr{caller}] {
@@ -160,7 +160,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   caller->patient_until = patient_until(wait, wanted.in_outage, now);
   auto const end = wait ? now + *wait : time_point::max();
   if (wait) caller->last_look = last_look_before(end, *wait);
-  acquisitions_.start(*caller, now);
+  membership_.enter(*caller, now);
   if (!caller->done && wait && !caller->tries_only) loop_.arm(caller->time_up, end);
   if (caller->thread != 0 && !caller->done) deadlocks_.begin(*caller);
   if (stop.stop_possible() && !caller->done) {

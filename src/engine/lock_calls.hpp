@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/busy_report.hpp"
-#include "engine/contention/acquisitions.hpp"
+#include "engine/contention/queue_membership.hpp"
 #include "engine/deadlock/deadlocks.hpp"
 #include "engine/delayed_calls.hpp"
 #include "engine/server_calls.hpp"
@@ -35,12 +35,13 @@ enum class outages {
 /// returns.
 class lock_calls {
  public:
-  lock_calls(reactor::loop& loop, client_constants const& client, call_gate& gate, acquisitions& arrivals,
-             delayed_calls& delayed, busy_report& report, server_calls& server, deadlocks& circles) noexcept
+  lock_calls(reactor::loop& loop, client_constants const& client, call_gate& gate,
+             queue_membership& membership, delayed_calls& delayed, busy_report& report, server_calls& server,
+             deadlocks& circles) noexcept
       : loop_{loop},
         client_{client},
         gate_{gate},
-        acquisitions_{arrivals},
+        membership_{membership},
         delayed_{delayed},
         busy_report_{report},
         server_{server},
@@ -89,7 +90,7 @@ class lock_calls {
   reactor::loop& loop_;
   client_constants const& client_;
   call_gate& gate_;
-  acquisitions& acquisitions_;
+  queue_membership& membership_;
   delayed_calls& delayed_;
   busy_report& busy_report_;
   server_calls& server_;

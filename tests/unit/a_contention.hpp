@@ -27,14 +27,14 @@ class a_contention : public engine_parts {
   recorded_waiter& start(lock_options const& options = {}) {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_, options));
     caller.observed = observe_caller(client_);
-    loop_of_client_.arrivals.start(caller, boot_clock::now());
+    loop_of_client_.membership.enter(caller, boot_clock::now());
     return caller;
   }
   recorded_waiter& start_try() {
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_));
     caller.observed = observe_caller(client_);
     caller.tries_only = true;
-    loop_of_client_.arrivals.start(caller, boot_clock::now());
+    loop_of_client_.membership.enter(caller, boot_clock::now());
     return caller;
   }
   release_result release(recorded_waiter& holder) {

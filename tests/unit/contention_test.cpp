@@ -107,7 +107,7 @@ TEST_F(a_contention, releases_nothing_when_the_response_comes_after_the_message)
 
 TEST_F(a_contention, waits_for_the_first_reply_beyond_the_time_of_a_caller_but_not_for_ever) {
   auto& caller = start();
-  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller, boot_clock::now()); });
+  caller.time_up.set([&] { loop_of_client_.membership.on_time_up(caller, boot_clock::now()); });
   caller.last_look = boot_clock::now() + 75ms;
   loop_.arm(caller.time_up, boot_clock::now() + 100ms);
   pass(100ms);
@@ -120,7 +120,7 @@ TEST_F(a_contention, waits_for_the_first_reply_beyond_the_time_of_a_caller_but_n
 
 TEST_F(a_contention, lets_the_reply_under_way_decide_where_replicas_have_to_acknowledge) {
   auto& caller = start({.replicas = 1});
-  caller.time_up.set([&] { loop_of_client_.arrivals.on_time_up(caller, boot_clock::now()); });
+  caller.time_up.set([&] { loop_of_client_.membership.on_time_up(caller, boot_clock::now()); });
   backend_.answer(busy_for(10s));
   backend_.reply(resp::make_integer(1));
   open_channels();
@@ -137,7 +137,7 @@ TEST_F(a_contention, lets_the_reply_under_way_decide_where_replicas_have_to_ackn
 
 TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
   auto& caller = start();
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   EXPECT_EQ(caller.times_finished, 1);
   (void)backend_.take_sent();
   backend_.answer(granted_from(500));
@@ -146,7 +146,7 @@ TEST_F(a_contention, gives_back_what_comes_when_no_caller_is_left) {
 
 TEST_F(a_contention, leaves_the_servers_queue_with_its_last_caller) {
   auto& caller = start_and_sleep();
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
   EXPECT_FALSE(queue_->contender);
 }
@@ -174,7 +174,7 @@ TEST_F(a_contention, takes_back_a_request_that_may_have_been_carried_out_before_
   pass(1s);
   (void)backend_.take_sent();
   backend_.refuse("BUSY a script");
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
 }
 
@@ -182,7 +182,7 @@ TEST_F(a_contention, leaves_nothing_to_take_back_of_a_request_that_was_refused_o
   auto& caller = start();
   backend_.refuse("BUSY a script");
   (void)backend_.take_sent();
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
@@ -270,7 +270,7 @@ TEST_F(a_strict_contention, gives_each_caller_a_place_of_its_own) {
   auto& first = start_and_sleep();
   clock_.advance(1ms);
   start();
-  loop_of_client_.arrivals.leave(first, boot_clock::now());
+  loop_of_client_.membership.leave(first, boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2", "abandon 1"))
       << "the new place first, so that a grant goes to the first waiter by then";
 }
@@ -279,7 +279,7 @@ TEST_F(a_strict_contention, gives_what_comes_for_nobody_to_the_first_waiter_and_
   auto& first = start({.starvation_limit = {}});
   clock_.advance(1ms);
   start({.starvation_limit = {}});
-  loop_of_client_.arrivals.leave(first, boot_clock::now());
+  loop_of_client_.membership.leave(first, boot_clock::now());
   (void)backend_.take_sent();
   backend_.answer(granted_from(500));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));

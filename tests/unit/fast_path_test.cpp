@@ -90,7 +90,7 @@ TEST_F(a_fast_path, goes_on_by_script_at_once_when_the_lock_is_busy_and_for_a_se
   backend_.answer<verdict>(unsettled{});
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
   backend_.answer(busy_for(10s));
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   pass(100ms);
   (void)backend_.take_sent();
   start();
@@ -126,7 +126,7 @@ TEST_F(a_fast_path, leaves_no_lock_behind_whose_token_could_not_be_counted) {
 TEST_F(a_fast_path, gives_back_what_comes_when_no_caller_is_left) {
   for (auto const& outcome : {with_token(565), verdict{unsettled{.taken = true}}}) {
     auto& caller = start();
-    loop_of_client_.arrivals.leave(caller, boot_clock::now());
+    loop_of_client_.membership.leave(caller, boot_clock::now());
     (void)backend_.take_sent();
     backend_.answer(outcome);
     EXPECT_THAT(backend_.take_sent(), ElementsAre(HasSubstr("abandon")));

@@ -81,14 +81,14 @@ TEST_F(an_observer, tells_a_try_from_a_wait_whose_time_is_up) {
   start_try();
   EXPECT_EQ(heard().back(), "busy orders 2");
   auto& caller = *callers_.front();
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   EXPECT_EQ(heard().back(), "timed_out orders 1");
 }
 
 TEST_F(an_observer, hears_of_an_error_with_its_name) {
   auto& caller = start();
   caller.failure = std::make_shared<error const>(errc::cancelled, "enough");
-  loop_of_client_.arrivals.leave(caller, boot_clock::now());
+  loop_of_client_.membership.leave(caller, boot_clock::now());
   EXPECT_EQ(last().what, event_kind::failed);
   EXPECT_EQ(last().error, errc::cancelled);
   EXPECT_EQ(last().why, "cancelled");

@@ -26,7 +26,7 @@ class two_sides : public a_contention {
     pass(1ms);
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue_));
     caller.tries_only = true;
-    loop_of_client_.arrivals.start(caller, boot_clock::now());
+    loop_of_client_.membership.enter(caller, boot_clock::now());
     return caller;
   }
   /// The caller has asked, and sleeps.
@@ -38,7 +38,7 @@ class two_sides : public a_contention {
     return caller;
   }
   void leave(recorded_waiter& caller) {
-    loop_of_client_.arrivals.leave(caller, boot_clock::now());
+    loop_of_client_.membership.leave(caller, boot_clock::now());
     pass(1ms);
   }
   /// A release was published.
@@ -52,7 +52,7 @@ class two_sides : public a_contention {
   recorded_waiter& come(lock_queue_ptr const& queue) {
     pass(1ms);
     auto& caller = *callers_.emplace_back(std::make_unique<recorded_waiter>(queue));
-    loop_of_client_.arrivals.start(caller, boot_clock::now());
+    loop_of_client_.membership.enter(caller, boot_clock::now());
     return caller;
   }
   recorded_waiter& sleep(recorded_waiter& caller) {

@@ -38,7 +38,7 @@ contention::contention(contention_parts const& of)
       messages{of.client, of.stats, of.queues, of.wake, waiting, requests, granting, clearing},
       ends{of.loop,  of.backend, of.client, of.log,      of.stats, of.held, of.past,    contending, requests,
            granting, replies,    of.wake,   of.releases, of.kept,  of.late, of.delayed, fast,       of.noted},
-      arrivals{of.loop, of.backend, of.client, of.stats, of.queues,
-               waiting, contending, requests,  granting, of.wake} {}
+      membership{of.loop, of.backend, of.client, of.stats, of.queues,
+                 waiting, contending, requests,  granting, of.wake} {}
 
 }  // namespace holdfast::engine

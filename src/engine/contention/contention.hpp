@@ -2,8 +2,8 @@
 #pragma once
 
 #include "engine/contention/acquire_messages.hpp"
-#include "engine/contention/acquisitions.hpp"
 #include "engine/contention/lease_ends.hpp"
+#include "engine/contention/queue_membership.hpp"
 
 namespace holdfast::engine {
 
@@ -47,7 +47,7 @@ struct contention {
   acquire_replies replies;
   acquire_messages messages;
   lease_ends ends;
-  acquisitions arrivals;
+  queue_membership membership;
 };
 
 }  // namespace holdfast::engine

@@ -1,4 +1,4 @@
-#include "engine/contention/acquisitions.hpp"
+#include "engine/contention/queue_membership.hpp"
 
 #include <new>
 
@@ -20,10 +20,10 @@ std::shared_ptr<error const> unanswered_request(lock_queue const& queue,
 
 }  // namespace
 
-void acquisitions::start(waiter& caller, time_point now) noexcept {
+void queue_membership::enter(waiter& caller, time_point now) noexcept {
   callers_.begin(caller, now);
   try {
-    queue(caller, now);
+    enqueue(caller, now);
   } catch (std::bad_alloc const&) {
     if (caller.done) return;
     caller.failure = client_.no_memory;
@@ -31,7 +31,7 @@ void acquisitions::start(waiter& caller, time_point now) noexcept {
   }
 }
 
-void acquisitions::queue(waiter& caller, time_point now) {
+void queue_membership::enqueue(waiter& caller, time_point now) {
   auto& queue = *caller.queue;
   if (exiting_elsewhere()) {
     if (caller.tries_only) callers_.finish(caller, now);
@@ -68,7 +68,7 @@ void acquisitions::queue(waiter& caller, time_point now) {
   }
 }
 
-void acquisitions::leave(waiter& caller, time_point now) noexcept {
+void queue_membership::leave(waiter& caller, time_point now) noexcept {
   lock_queue_ptr const queue = caller.queue;
   auto const why = caller.failure ? departure::left : departure::timed_out;
   callers_.finish(caller, now);
@@ -83,7 +83,7 @@ void acquisitions::leave(waiter& caller, time_point now) noexcept {
 }
 
 /// How long a caller whose time is up waits for a reply all the same.
-milliseconds acquisitions::time_for_reply(waiter const& caller) const noexcept {
+milliseconds queue_membership::time_for_reply(waiter const& caller) const noexcept {
   auto const& options = client_.options;
   auto const usual = options.connect_timeout + options.reply_timeout;
   // A WAIT, and one before it, take less than reply_timeout each.
@@ -91,11 +91,11 @@ milliseconds acquisitions::time_for_reply(waiter const& caller) const noexcept {
 }
 
 /// When a caller that doesn't wait for the lock, or not for the server, goes without a reply.
-time_point acquisitions::end_without_reply(waiter const& caller, time_point now) const noexcept {
+time_point queue_membership::end_without_reply(waiter const& caller, time_point now) const noexcept {
   return caller.patient_until > now ? caller.patient_until : now + time_for_reply(caller);
 }
 
-void acquisitions::on_time_up(waiter& caller, time_point now) noexcept {
+void queue_membership::on_time_up(waiter& caller, time_point now) noexcept {
   auto const* const contender = caller.queued() ? caller.queue->contender.get() : nullptr;
   if (caller.unlimited()) {  // only its time for the first reply is limited
     if (contender == nullptr || contender->answered || contender->trouble) return;
@@ -131,7 +131,7 @@ void acquisitions::on_time_up(waiter& caller, time_point now) noexcept {
   leave(caller, now);
 }
 
-void acquisitions::set_aside(time_point now) noexcept {
+void queue_membership::set_aside(time_point now) noexcept {
   exiting_ = std::this_thread::get_id();
   queues_.for_each([this, now](lock_queue& queue) {
     queue.waiters.clear();
@@ -140,7 +140,7 @@ void acquisitions::set_aside(time_point now) noexcept {
   });
 }
 
-void acquisitions::fail_all(std::shared_ptr<error const> const& reason, time_point now) noexcept {
+void queue_membership::fail_all(std::shared_ptr<error const> const& reason, time_point now) noexcept {
   queues_.for_each([&](lock_queue& queue) { contenders_.fail_all(queue, reason, now); });
 }
 

@@ -1,4 +1,4 @@
-/// How callers come to a lock queue, and leave it early.
+/// How callers enter a lock queue, and leave it early.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -9,11 +9,11 @@
 namespace holdfast::engine {
 
 /// All under the client's lock; `now` is the time of the event.
-class acquisitions {
+class queue_membership {
  public:
-  acquisitions(reactor::loop& loop, lock_backend const& backend, client_constants const& client,
-               client_stats& counts, lock_queues const& queues, callers& waiting, contenders& contending,
-               acquire_requests& requests, grants& granting, notifications& wake) noexcept
+  queue_membership(reactor::loop& loop, lock_backend const& backend, client_constants const& client,
+                   client_stats& counts, lock_queues const& queues, callers& waiting, contenders& contending,
+                   acquire_requests& requests, grants& granting, notifications& wake) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -26,7 +26,7 @@ class acquisitions {
         notifications_{wake} {}
 
   /// Afterwards the caller is in its queue, or finished.
-  void start(waiter& caller, time_point now) noexcept;
+  void enter(waiter& caller, time_point now) noexcept;
   /// The caller goes without the lock: it was cancelled, say.
   void leave(waiter& caller, time_point now) noexcept;
   /// The caller's time is up, or the reply that a try waits for is overdue.
@@ -41,7 +41,7 @@ class acquisitions {
   void fail_all(std::shared_ptr<error const> const& reason, time_point now) noexcept;
 
  private:
-  void queue(waiter& caller, time_point now);
+  void enqueue(waiter& caller, time_point now);
   [[nodiscard]] milliseconds time_for_reply(waiter const& caller) const noexcept;
   [[nodiscard]] time_point end_without_reply(waiter const& caller, time_point now) const noexcept;
   [[nodiscard]] bool exiting_elsewhere() const noexcept {

@@ -50,7 +50,7 @@ TEST_F(heard_notifications, tell_a_contender_once_its_channel_is_open) {
   EXPECT_FALSE(notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now()));
   backend_.channels.at(inbox())->on_subscribed();
   EXPECT_THAT(heard_, ElementsAre("open 1"));
-  EXPECT_TRUE(notifications_.join(*queue_, 2, client_.owner_id(2), boot_clock::now()))
+  EXPECT_TRUE(notifications_.listen_if_open(*queue_, 2, client_.owner_id(2), boot_clock::now()))
       << "another contender finds it open";
 }
 
@@ -78,7 +78,7 @@ TEST_F(heard_notifications, give_way_to_polling_where_the_server_refuses_the_cha
 }
 
 TEST_F(heard_notifications, open_no_channel_that_only_a_join_would_need) {
-  EXPECT_FALSE(notifications_.join(*queue_, 1, client_.owner_id(1), boot_clock::now()));
+  EXPECT_FALSE(notifications_.listen_if_open(*queue_, 1, client_.owner_id(1), boot_clock::now()));
   EXPECT_TRUE(backend_.channels.empty());
 }
 

@@ -31,7 +31,7 @@ contender& contenders::open(lock_queue& queue, time_point now) {
   auto opened = std::make_unique<contender>(
       number, client_.owner_id(number), std::move(try_again),
       backoff{std::min(options.poll_floor, recheck), std::min(options.poll_cap, recheck)});
-  opened->listening = notifications_.join(queue, number, opened->owner, now);
+  opened->listening = notifications_.listen_if_open(queue, number, opened->owner, now);
   queues_.add(queue, std::move(opened));
   return *queue.contender;
 }

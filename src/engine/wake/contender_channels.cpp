@@ -96,8 +96,8 @@ void contender_channels::linger(channel& entry, time_point now) noexcept {
   if (!timer_.armed()) loop_.arm(timer_, entry.idle_since + lingering);
 }
 
-bool contender_channels::join(std::uint64_t contender, std::vector<std::string> const& channels,
-                              time_point now) {
+bool contender_channels::listen_if_open(std::uint64_t contender, std::vector<std::string> const& channels,
+                                        time_point now) {
   auto const open = std::ranges::all_of(channels, [this](std::string const& name) {
     auto const known = channels_.find(name);
     return known != channels_.end() && known->second->open();

@@ -43,7 +43,7 @@ class contender_channels {
   /// listens to none.
   bool listen(std::uint64_t contender, std::vector<std::string> const& channels, time_point now);
   /// The same, but only if all are open already.
-  bool join(std::uint64_t contender, std::vector<std::string> const& channels, time_point now);
+  bool listen_if_open(std::uint64_t contender, std::vector<std::string> const& channels, time_point now);
   void leave(std::uint64_t contender, afterwards fate, time_point now) noexcept;
 
   [[nodiscard]] bool idle() const noexcept { return channels_.empty(); }

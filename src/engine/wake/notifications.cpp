@@ -76,11 +76,11 @@ bool notifications::listen(lock_queue const& queue, std::uint64_t number, std::s
   return subscriptions_of(queue).listen(number, channels_of(queue, owner), now);
 }
 
-bool notifications::join(lock_queue const& queue, std::uint64_t number, std::string_view owner,
-                         time_point now) {
+bool notifications::listen_if_open(lock_queue const& queue, std::uint64_t number, std::string_view owner,
+                                   time_point now) {
   auto& subscriptions = subscriptions_of(queue);
   return !subscriptions.idle() && by_message(queue) &&
-         subscriptions.join(number, channels_of(queue, owner), now);
+         subscriptions.listen_if_open(number, channels_of(queue, owner), now);
 }
 
 void notifications::leave(lock_queue const& queue, std::uint64_t number, time_point now) noexcept {

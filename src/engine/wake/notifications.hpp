@@ -60,8 +60,8 @@ class notifications {
   [[nodiscard]] bool listen(lock_queue const& queue, std::uint64_t number, std::string_view owner,
                             time_point now);
   /// The same, but only if messages wake the contender, and all its channels are open already.
-  [[nodiscard]] bool join(lock_queue const& queue, std::uint64_t number, std::string_view owner,
-                          time_point now);
+  [[nodiscard]] bool listen_if_open(lock_queue const& queue, std::uint64_t number, std::string_view owner,
+                                    time_point now);
   /// The contender is over.
   void leave(lock_queue const& queue, std::uint64_t number, time_point now) noexcept;
   /// For callers that wait for a lease of this process.

@@ -89,7 +89,7 @@ void fast_path::note_granted(lock_queue& queue, granted const& grant, time_point
   if (!queue.contender->fast) known->by_script = sent_at;
 }
 
-bool fast_path::note_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept {
+bool fast_path::worth_fast_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept {
   if (!is_for(queue)) return false;
   if (!queue.uncontended) {
     queue.note_busy(now);

@@ -30,8 +30,9 @@ class fast_path {
 
   /// The lock is granted by a request sent then, with these tokens.
   void note_granted(lock_queue& queue, granted const& grant, time_point sent_at) noexcept;
-  /// A lease ends that nobody of this process waits for. Returns whether a fast release is worth while.
-  [[nodiscard]] bool note_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept;
+  /// Whether a lease that no caller of this process waits for is given back by the short release. Also notes
+  /// for the next request what the lease tells of the counter, or that the lock is contended.
+  [[nodiscard]] bool worth_fast_release(lock_queue& queue, lease_state const& lease, time_point now) noexcept;
 
   /// A connection has broken, or another server serves, perhaps some keys of a cluster alone: the counters
   /// may be older than the tokens.

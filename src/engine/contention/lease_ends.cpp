@@ -62,7 +62,7 @@ void lease_ends::give_back(lock_queue& queue, lease_state const& lease, time_poi
   }
   auto item = pending_releases_.item(lease, now);
   if (!queue.waiters.empty()) queue.uncontended = 0;
-  item.policy.fast = fast_path_.note_release(queue, lease, now);
+  item.policy.fast = fast_path_.worth_fast_release(queue, lease, now);
   pending_releases_.send(item, now, std::move(done));
   if (!queue.contender) ask_after_release(queue, now);
 }

@@ -58,7 +58,7 @@ release_result lease_calls::wait_for_end(reactor::lock& hold, std::shared_ptr<en
 }
 
 template <class Operation>
-release_result lease_calls::finish_lease(lease_state_ptr& lease, Operation operation) noexcept {
+release_result lease_calls::end_and_wait(lease_state_ptr& lease, Operation operation) noexcept {
   if (client_.forked()) {
     (void)lease.detach();
     return release_result::lost;
@@ -77,7 +77,7 @@ void lease_calls::forget(lease_state_ptr& lease) noexcept {
 }
 
 release_result lease_calls::release(lease_state_ptr& lease) noexcept {
-  return finish_lease(lease, [this](lease_state& held, time_point now, release_handler done) {
+  return end_and_wait(lease, [this](lease_state& held, time_point now, release_handler done) {
     ends_.release(held, now, std::move(done));
   });
 }
@@ -85,14 +85,14 @@ release_result lease_calls::release(lease_state_ptr& lease) noexcept {
 release_result lease_calls::keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept {
   if (remaining && remaining->count() <= 0) return release(lease);
   if (remaining) remaining = std::chrono::duration_cast<milliseconds>(to_wait(*remaining));
-  return finish_lease(lease, [this, remaining](lease_state& held, time_point now, release_handler done) {
+  return end_and_wait(lease, [this, remaining](lease_state& held, time_point now, release_handler done) {
     ends_.keep(held, remaining, now, std::move(done));
   });
 }
 
 template <class Operation>
-std::shared_ptr<lease_calls::ending> lease_calls::begin(lease_state_ptr& lease,
-                                                        Operation operation) noexcept {
+std::shared_ptr<lease_calls::ending> lease_calls::lock_and_begin_ending(lease_state_ptr& lease,
+                                                                        Operation operation) noexcept {
   if (client_.forked()) {
     (void)lease.detach();
     return nullptr;
@@ -104,13 +104,13 @@ std::shared_ptr<lease_calls::ending> lease_calls::begin(lease_state_ptr& lease,
 }
 
 std::shared_ptr<lease_calls::ending> lease_calls::begin_release(lease_state_ptr& lease) noexcept {
-  return begin(lease, [this](lease_state& held, time_point now, release_handler done) {
+  return lock_and_begin_ending(lease, [this](lease_state& held, time_point now, release_handler done) {
     ends_.release(held, now, std::move(done));
   });
 }
 
 std::shared_ptr<lease_calls::ending> lease_calls::begin_keep(lease_state_ptr& lease) noexcept {
-  return begin(lease, [this](lease_state& held, time_point now, release_handler done) {
+  return lock_and_begin_ending(lease, [this](lease_state& held, time_point now, release_handler done) {
     ends_.keep(held, std::nullopt, now, std::move(done));
   });
 }

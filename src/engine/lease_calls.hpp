@@ -87,16 +87,17 @@ class lease_calls {
   [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, time_point now,
                                                      Operation operation) noexcept;
   template <class Operation>
-  [[nodiscard]] std::shared_ptr<ending> begin(lease_state_ptr& lease, Operation operation) noexcept;
+  [[nodiscard]] std::shared_ptr<ending> lock_and_begin_ending(lease_state_ptr& lease,
+                                                              Operation operation) noexcept;
   [[nodiscard]] release_result wait_for_end(reactor::lock& hold,
                                             std::shared_ptr<ending> const& begun) noexcept;
   template <class Operation>
-  release_result finish_lease(lease_state_ptr& lease, Operation operation) noexcept;
+  release_result end_and_wait(lease_state_ptr& lease, Operation operation) noexcept;
 
   struct renewal;
   using renewal_ptr = std::shared_ptr<renewal>;
-  void begin(renewal_ptr const& request);
-  void finish(renewal& request, std::shared_ptr<error const> failure) noexcept;
+  void begin_renewal(renewal_ptr const& request);
+  void finish_renewal(renewal& request, std::shared_ptr<error const> failure) noexcept;
 
   struct conversion;
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,

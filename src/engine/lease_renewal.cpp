@@ -36,15 +36,15 @@ struct lease_calls::renewal {
   bool over = false;
 };
 
-void lease_calls::begin(renewal_ptr const& request) {
-  if (request->lease->status() != lease_state::state::held) return finish(*request, nullptr);
+void lease_calls::begin_renewal(renewal_ptr const& request) {
+  if (request->lease->status() != lease_state::state::held) return finish_renewal(*request, nullptr);
   request->bell.set([this, raw = request.get()] {
     auto const& lease = *raw->lease;
     // An earlier renewal, behind which this one waited, may have moved the deadline.
     if (lease.status() == lease_state::state::held && boot_clock::now() < lease.deadline()) {
       loop_.arm(raw->bell, lease.deadline());
     } else {
-      finish(*raw, unanswered_renewal(lease.queue(), client_, backend_));
+      finish_renewal(*raw, unanswered_renewal(lease.queue(), client_, backend_));
     }
   });
   loop_.arm(request->bell, request->lease->deadline());
@@ -52,17 +52,17 @@ void lease_calls::begin(renewal_ptr const& request) {
     renewer_.renew_now(*request->lease, [this, request, queue = lock_queue_ptr{&request->lease->queue()}](
                                             answer<renewals> const& result, time_point /*now*/) {
       try {
-        finish(*request, failure_of(result, *queue, client_));
+        finish_renewal(*request, failure_of(result, *queue, client_));
       } catch (std::bad_alloc const&) {
-        finish(*request, client_.no_memory);
+        finish_renewal(*request, client_.no_memory);
       }
     });
   } catch (std::bad_alloc const&) {
-    finish(*request, client_.no_memory);
+    finish_renewal(*request, client_.no_memory);
   }
 }
 
-void lease_calls::finish(renewal& request, std::shared_ptr<error const> failure) noexcept {
+void lease_calls::finish_renewal(renewal& request, std::shared_ptr<error const> failure) noexcept {
   if (std::exchange(request.over, true)) return;
   request.bell.disarm();
   auto const& lease = *request.lease;
@@ -90,7 +90,7 @@ void lease_calls::renew(lease_state& lease) {
   auto const request = std::make_shared<renewal>(lease);
   reactor::blocked_thread thread;
   request->finished = [this, &thread] { loop_.wake(thread); };
-  begin(request);
+  begin_renewal(request);
   loop_.wait(hold, thread);
   if (request->failure) throw error{*request->failure};
 }
@@ -107,7 +107,7 @@ void lease_calls::async_renew(lease_state& lease, renewal_handler done) {
     loop_.defer(std::move(ready));
   };
   loop_.add_interest(1);
-  begin(request);
+  begin_renewal(request);
   loop_.leave(hold);
 }
 

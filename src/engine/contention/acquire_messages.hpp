@@ -16,7 +16,7 @@ class acquire_messages {
  public:
   acquire_messages(client_constants const& client, client_stats& counts, lock_queues const& queues,
                    notifications const& wake, callers& waiting, acquire_requests& requests, grants& granting,
-                   ghosts& past) noexcept
+                   ghosts& clearing) noexcept
       : client_{client},
         stats_{counts},
         queues_{queues},
@@ -24,7 +24,7 @@ class acquire_messages {
         callers_{waiting},
         requests_{requests},
         grants_{granting},
-        ghosts_{past} {}
+        ghosts_{clearing} {}
 
   /// A message in the inbox of a lock. A process that may publish there may use that lock; its messages count
   /// for no other lock.

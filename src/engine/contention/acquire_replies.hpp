@@ -14,7 +14,7 @@ namespace holdfast::engine {
 class acquire_replies {
  public:
   acquire_replies(client_constants const& client, client_stats& counts, callers& waiting,
-                  contenders& contending, acquire_requests& requests, grants& granting, ghosts& past,
+                  contenders& contending, acquire_requests& requests, grants& granting, ghosts& clearing,
                   notifications const& wake, presence& own_presence, fast_path& fast) noexcept
       : client_{client},
         stats_{counts},
@@ -22,7 +22,7 @@ class acquire_replies {
         contenders_{contending},
         requests_{requests},
         grants_{granting},
-        ghosts_{past},
+        ghosts_{clearing},
         notifications_{wake},
         presence_{own_presence},
         fast_path_{fast} {}

@@ -40,14 +40,14 @@ struct busy {
   std::int64_t out = 0;                    ///< of permits: how many of them are out
 };
 
-/// A fast request doesn't tell. The full one does.
-struct unsettled {
+/// The reply to a fast request doesn't decide. That to the full request does.
+struct undecided {
   bool taken = false;     ///< the lock is ours, but there is no token
   bool overtook = false;  ///< the lock is ours, but others wait whose turn comes first
 };
 
-/// The outcome of an acquire request; `unsettled`: of a fast one only.
-using verdict = std::variant<granted, busy, unsettled>;
+/// The outcome of an acquire request; `undecided`: of a fast one only.
+using verdict = std::variant<granted, busy, undecided>;
 
 /// How a release or a renewal found the lock. Several masters may not know. `awaited`: a fast release has
 /// left the lock ours, since somebody waits for it.

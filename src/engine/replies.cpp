@@ -57,12 +57,12 @@ verdict verdict_in(resp::reply& reply) {
 std::int64_t number_in(std::string_view text) { return whole_number(text).value_or(0); }
 
 verdict fast_verdict_in(resp::reply& reply) {
-  if (reply.size() != 2 && reply.size() != 3) return unsettled{.taken = true};  // to another request: perhaps
-  if (!reply[0].is_text("OK")) return unsettled{.taken = reply[0].is_error()};
+  if (reply.size() != 2 && reply.size() != 3) return undecided{.taken = true};  // to another request: perhaps
+  if (!reply[0].is_text("OK")) return undecided{.taken = reply[0].is_error()};
   auto const token = reply[1].is_integer() ? reply[1].integer : number_in(reply[1].text);
-  if (token <= 0) return unsettled{.taken = true};
+  if (token <= 0) return undecided{.taken = true};
   if (reply.size() == 3 && (!reply[2].is_integer() || reply[2].integer != 0))
-    return unsettled{.taken = true, .overtook = true};
+    return undecided{.taken = true, .overtook = true};
   return granted{.token = token};
 }
 

@@ -87,7 +87,7 @@ TEST_F(a_fast_path, believes_no_token_of_a_server_that_may_have_lost_some) {
 TEST_F(a_fast_path, goes_on_by_script_at_once_when_the_lock_is_busy_and_for_a_second) {
   auto& caller = start();
   (void)backend_.take_sent();
-  backend_.answer<verdict>(unsettled{});
+  backend_.answer<verdict>(undecided{});
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
   backend_.answer(busy_for(10s));
   loop_of_client_.membership.leave(caller, boot_clock::now());
@@ -116,7 +116,7 @@ TEST_F(a_fast_path, goes_on_by_script_when_the_outcome_is_unknown) {
 
 TEST_F(a_fast_path, leaves_no_lock_behind_whose_token_could_not_be_counted) {
   auto const& caller = start();
-  backend_.answer<verdict>(unsettled{.taken = true});
+  backend_.answer<verdict>(undecided{.taken = true});
   (void)backend_.take_sent();
   backend_.refuse("WRONGTYPE the token counter is no number");
   EXPECT_TRUE(caller.failure);
@@ -124,7 +124,7 @@ TEST_F(a_fast_path, leaves_no_lock_behind_whose_token_could_not_be_counted) {
 }
 
 TEST_F(a_fast_path, gives_back_what_comes_when_no_caller_is_left) {
-  for (auto const& outcome : {with_token(565), verdict{unsettled{.taken = true}}}) {
+  for (auto const& outcome : {with_token(565), verdict{undecided{.taken = true}}}) {
     auto& caller = start();
     loop_of_client_.membership.leave(caller, boot_clock::now());
     (void)backend_.take_sent();
@@ -239,7 +239,7 @@ TEST_F(a_fast_path_of_a_fair_lock, is_taken_when_nobody_waits) {
 TEST_F(a_fast_path_of_a_fair_lock, gives_back_what_was_taken_past_those_who_wait_and_gets_in_line) {
   auto const& caller = start();
   (void)backend_.take_sent();
-  backend_.answer<verdict>(unsettled{.taken = true, .overtook = true});
+  backend_.answer<verdict>(undecided{.taken = true, .overtook = true});
   EXPECT_FALSE(caller.lease);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 2", "acquire 3"));
 }

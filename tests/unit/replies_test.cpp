@@ -81,16 +81,16 @@ TEST(replies, to_a_fast_acquire_are_the_token_of_a_grant) {
   EXPECT_EQ(grant.count, 1);
 }
 
-TEST(replies, to_a_fast_acquire_of_a_busy_lock_settle_nothing) {
+TEST(replies, to_a_fast_acquire_of_a_busy_lock_decide_nothing) {
   auto const answer = read_fast_acquire(with(make_array({{}, make_integer(42)})));
-  EXPECT_FALSE(std::get<unsettled>(*answer.outcome()).taken);
+  EXPECT_FALSE(std::get<undecided>(*answer.outcome()).taken);
 }
 
 TEST(replies, to_a_fast_acquire_say_that_the_lock_is_taken_when_its_counter_is_spoilt) {
   for (auto const& reply : {make_array({resp::make_text("OK"), resp::make_error("WRONGTYPE")}),
                             resp::make_text("what is that?")}) {
     auto const answer = read_fast_acquire(with(reply));
-    EXPECT_TRUE(std::get<unsettled>(*answer.outcome()).taken);
+    EXPECT_TRUE(std::get<undecided>(*answer.outcome()).taken);
   }
 }
 
@@ -101,8 +101,8 @@ TEST(replies, to_a_fast_acquire_of_a_reader_have_the_last_token_as_text) {
   for (auto const& counter : {resp::reply{}, resp::make_text("x")}) {
     auto const spoilt =
         read_fast_acquire(with(make_array({resp::make_text("OK"), counter, make_integer(0)})));
-    EXPECT_TRUE(std::get<unsettled>(*spoilt.outcome()).taken);
-    EXPECT_FALSE(std::get<unsettled>(*spoilt.outcome()).overtook);
+    EXPECT_TRUE(std::get<undecided>(*spoilt.outcome()).taken);
+    EXPECT_FALSE(std::get<undecided>(*spoilt.outcome()).overtook);
   }
 }
 
@@ -112,7 +112,7 @@ TEST(replies, to_a_fast_acquire_say_that_the_lock_was_taken_past_a_queue) {
   };
   EXPECT_EQ(std::get<granted>(*read_fast_acquire(with(reply_with(0))).outcome()).token, 42);
   auto const answer = read_fast_acquire(with(reply_with(1)));
-  EXPECT_TRUE(std::get<unsettled>(*answer.outcome()).overtook);
+  EXPECT_TRUE(std::get<undecided>(*answer.outcome()).overtook);
 }
 
 TEST(replies, to_a_fast_release_say_that_somebody_waits_however_often_it_was_sent) {

@@ -37,21 +37,22 @@ void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<
   }
 }
 
-/// A fast request that doesn't tell. Unless it found somebody else's lock it may have taken the lock.
+/// The answer to a fast request doesn't decide. That request may have taken the lock, unless it was never
+/// sent, or found another holder.
 void acquire_replies::on_undecided(lock_queue& queue, answer<verdict> const& result,
                                    time_point now) noexcept {
   auto& contender = *queue.contender;
   auto const* const found = result.outcome();
-  auto const* const undecided = found != nullptr ? std::get_if<unsettled>(found) : nullptr;
+  auto const* const reply = found != nullptr ? std::get_if<undecided>(found) : nullptr;
   auto const* const failure = result.failure();
-  auto const untaken = (undecided != nullptr && !undecided->taken) || (failure != nullptr && !failure->sent);
+  auto const untaken = (reply != nullptr && !reply->taken) || (failure != nullptr && !failure->sent);
   contender.answered = contender.answered || found != nullptr;
   contender.contended = true;
   contender.unconfirmed = !untaken;
   if (queue.waiters.empty()) {
     contender.taken = !untaken;
     contenders_.withdraw(queue, now);
-  } else if (undecided != nullptr && undecided->overtook) {
+  } else if (reply != nullptr && reply->overtook) {
     requests_.ask_anew(queue, now);  // the first waiter has it next, and the contender gets in line
   } else {
     requests_.send(queue, now);

@@ -72,9 +72,9 @@ bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_p
     known->by_script = {};
     return false;
   }
-  auto const* const undecided = std::get_if<unsettled>(found);
-  if (undecided == nullptr) return true;
-  if (undecided->taken && !undecided->overtook) {
+  auto const* const reply = std::get_if<undecided>(found);
+  if (reply == nullptr) return true;
+  if (reply->taken && !reply->overtook) {
     known->by_script = {};
   } else {
     known->busy_at = now;

@@ -63,7 +63,7 @@ struct acquire_request {
   std::string_view owner;
   milliseconds ttl{};
   int tokens = 1;     ///< fencing tokens requested: one for the lease, more for handoffs behind it
-  int amount = 1;     ///< permits requested; of a kind that gives one at a time: see lock_binding::acquire
+  int amount = 1;     ///< permits requested; on Redisson's wire something else: see lock_binding::acquire
   int size = 0;       ///< the permits of a semaphore that has none yet, when its object was told; else 0
   bool join = false;  ///< wait in the queue when it is busy
   bool listening = false;              ///< the channels of the contender are subscribed

@@ -18,8 +18,8 @@ lock_binding::lock_binding(client& redis, std::string name, lock_options const& 
 lock_binding::~lock_binding() { core_->unpin(queue_); }
 
 std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_token const& stop,
-                                           int size) const {
-  return acquire_with(options_, wait, stop, size);
+                                           int amount) const {
+  return acquire_with(options_, wait, stop, amount);
 }
 
 std::optional<lease> lock_binding::acquire_with(engine::effective_options_ptr const& options,
@@ -31,8 +31,8 @@ std::optional<lease> lock_binding::acquire_with(engine::effective_options_ptr co
 }
 
 void lock_binding::async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done,
-                                 std::stop_token stop, int size) const {
-  async_acquire_with(options_, wait, std::move(done), std::move(stop), size);
+                                 std::stop_token stop, int amount) const {
+  async_acquire_with(options_, wait, std::move(done), std::move(stop), amount);
 }
 
 void lock_binding::async_acquire_with(engine::effective_options_ptr const& options, engine::wait_limit wait,

@@ -32,11 +32,12 @@ class lock_binding {
   [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
   [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
 
-  /// `size`: the total number of permits, for a kind whose server may have lost that number.
+  /// `amount`: the permits wanted. On Redisson's wire, where a lease has one permit: how many permits there
+  /// are altogether, a number that the server may have lost.
   [[nodiscard]] std::optional<lease> acquire(engine::wait_limit wait, std::stop_token const& stop,
-                                             int size = 1) const;
+                                             int amount = 1) const;
   void async_acquire(engine::wait_limit wait, exclusive_lock::acquire_handler done, std::stop_token stop,
-                     int size = 1) const;
+                     int amount = 1) const;
 
   /// The same with other options than those of this binding: for a kind that learns its size later.
   [[nodiscard]] std::optional<lease> acquire_with(engine::effective_options_ptr const& options,

@@ -22,12 +22,12 @@ constexpr time_point deadline_of(time_point sent, std::chrono::nanoseconds ttl) 
   return sent + ttl - drift_allowance(ttl);
 }
 
-/// The times of one lease.
+/// The times of one lease; max(): never.
 struct lease_times {
-  time_point deadline{};                    ///< the lease is over from here on, whatever the network does
-  time_point renew_at = time_point::max();  ///< max(): no (further) renewal
+  time_point deadline{};                    ///< the lease is over from then on, even if the server is silent
+  time_point renew_at = time_point::max();  ///< when the next renewal is due
   time_point limit = time_point::max();     ///< max_hold
-  time_point warn_at = time_point::max();   ///< when its holder is to be told that the limit is near
+  time_point warn_at = time_point::max();   ///< when its holder is told that the limit is near
   bool renewing = false;                    ///< a renewal is under way
 };
 

@@ -114,7 +114,7 @@ struct contender : contender_hook {
   bool listening = false;       ///< its channels are open
   bool joined = false;          ///< it may be in the server's queue
   bool unconfirmed = false;     ///< a request since the last outcome may have been carried out
-  bool taken = false;           ///< it has no caller left, but a request may have taken the lock for it
+  bool taken = false;           ///< in the server the lock may be its own: withdrawing gives it back
   bool fast = false;            ///< the last request was a fast one
   bool contended = false;       ///< the lock was busy, or comes from another caller of this process
   bool woken = false;           ///< a message came while a request was under way

@@ -84,10 +84,14 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
     contenders_.fail_all(queue, reason, now);
     return;
   }
-  auto const times_are_up = !queue.tries.empty();
+  auto const had_tries = !queue.tries.empty();
   callers_.finish_tries(queue, nullptr, now);
-  if (times_are_up && queue.waiters.empty()) contender.policy.why = departure::timed_out;
-  if (queue.waiters.empty() || notifications_.can_only_fail(queue)) {
+  if (queue.waiters.empty()) {
+    if (had_tries) contender.policy.why = departure::timed_out;  // no caller was cancelled
+    contenders_.withdraw(queue, now);
+    return;
+  }
+  if (notifications_.can_only_fail(queue)) {
     contenders_.fail_all(queue, notifications_.refusal(queue), now);
     return;
   }

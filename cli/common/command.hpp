@@ -1,4 +1,5 @@
-/// Registration of commands. Each command has one file, which declares its options and does its work.
+/// The commands: for each of them a function, which declares its options, and says what it does when it is
+/// given. It is in cli/commands, or in the command's own folder.
 #pragma once
 
 #include "common/command_line.hpp"

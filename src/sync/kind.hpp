@@ -1,4 +1,5 @@
-/// The differences between the kinds of exclusive lock.
+/// The differences between the kinds of exclusive lock. In namespace engine: holdfast/exclusive_lock.hpp
+/// declares the type there, as all that a public header names of the implementation.
 #pragma once
 
 #include <holdfast/options.hpp>

@@ -22,7 +22,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-acquisition skipped(run_options const& options, std::string const& reason) {
+wait_result skipped(run_options const& options, std::string const& reason) {
   output::note(output::quoted(options.name) + " " + reason);
   return {.held = {}, .code = ok};
 }
@@ -55,7 +55,7 @@ class due_acquisition {
         server_{server},
         wait_end_{boot_time() + options.wait.value_or(0ms)} {}
 
-  acquisition run() {
+  wait_result run() {
     for (;;) {
       auto const look = look_without_lock();
       auto const due = when_due(*options_.limit, look);
@@ -73,7 +73,7 @@ class due_acquisition {
 
   /// Empty: the job is due after the pause that it was waited for. So each look that finds it done is
   /// followed by the end, or by a pause, whatever the looks before it found.
-  std::optional<acquisition> not_due(due_run const& due, probe::run_look const& look) {
+  std::optional<wait_result> not_due(due_run const& due, probe::run_look const& look) {
     auto const wake_at = boot_time() + (due.next - look.now);
     if (options_.limit->slots || wake_at > wait_end_) return skipped(options_, why_not_due(due, look));
     output::info(
@@ -89,11 +89,11 @@ class due_acquisition {
   }
 
   /// Empty: the job was run by somebody else after the look, and is due again after a pause.
-  std::optional<acquisition> acquire_now() {
+  std::optional<wait_result> acquire_now() {
     auto attempt = options_;
     auto const remaining = std::chrono::floor<milliseconds>(wait_end_ - boot_time());
     attempt.wait = std::max(remaining, 0ms);
-    auto granted = acquire(lock_, attempt, receiver_, server_);
+    auto granted = wait_for_lock(lock_, attempt, receiver_, server_);
     if (!granted.busy.empty())
       return skipped(options_, why_busy(*options_.limit, look_without_lock(), granted.busy));
     if (!granted.held) return granted;
@@ -108,7 +108,7 @@ class due_acquisition {
                                     title_of(options_))};
   }
 
-  [[nodiscard]] acquisition interrupted(int const signal) const {
+  [[nodiscard]] wait_result interrupted(int const signal) const {
     output::info(fmt::format("{}: gave up waiting after {}", title_of(options_), ::sigabbrev_np(signal)));
     return {.held = {}, .signal = signal};
   }
@@ -123,7 +123,7 @@ class due_acquisition {
 
 }  // namespace
 
-acquisition acquire_if_due(run_lock& lock, run_notes& notes, run_options const& options,
+wait_result acquire_if_due(run_lock& lock, run_notes& notes, run_options const& options,
                            signals const& receiver, std::string const& server) {
   return due_acquisition{lock, notes, options, receiver, server}.run();
 }

@@ -7,7 +7,6 @@
 #include "probe/named_servers.hpp"
 #include "process/end_by_signal.hpp"
 #include "process/signals.hpp"
-#include "run/acquire.hpp"
 #include "run/end_of_input.hpp"
 #include "run/give_back.hpp"
 #include "run/lock_arguments.hpp"
@@ -15,6 +14,7 @@
 #include "run/outer_lock.hpp"
 #include "run/server_patience.hpp"
 #include "run/standstill.hpp"
+#include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
 
@@ -100,7 +100,7 @@ int with_lease(run_options const& asked, hold_words const& given, lease_user con
     refuse_own_lock(redis, url, options);
     return make_run_lock(redis, options);
   }();
-  auto granted = acquire(*lock, options, receiver, redis.url());
+  auto granted = wait_for_lock(*lock, options, receiver, redis.url());
   if (!granted.busy.empty()) output::error(granted.busy);
   if (granted.signal != 0) throw ended_by_signal{granted.signal};
   if (!granted.held) return granted.code;

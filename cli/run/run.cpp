@@ -8,7 +8,6 @@
 #include "process/inherited_files.hpp"
 #include "process/service_manager.hpp"
 #include "process/signals.hpp"
-#include "run/acquire.hpp"
 #include "run/acquire_if_due.hpp"
 #include "run/give_back.hpp"
 #include "run/locks.hpp"
@@ -18,6 +17,7 @@
 #include "run/run_notes.hpp"
 #include "run/server_patience.hpp"
 #include "run/supervise.hpp"
+#include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "server/passwords.hpp"
 
@@ -124,7 +124,7 @@ turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run c
   auto const& server = server_urls.shown;
   manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
-                               : acquire(lock, options, receiver, server);
+                               : wait_for_lock(lock, options, receiver, server);
   if (!granted.busy.empty()) output::error(granted.busy);
   if (granted.signal != 0) throw ended_by_signal{granted.signal};
   if (!granted.held) return {.code = granted.code};

@@ -11,7 +11,7 @@
 
 namespace holdfast::cli {
 
-struct acquisition {
+struct wait_result {
   std::optional<lease> held;
   int signal = 0;      ///< the signal that ended the wait; 0: none
   int code = 0;        ///< the exit code, if there is no lease and no signal
@@ -19,7 +19,7 @@ struct acquisition {
 };
 
 /// Throws holdfast::error.
-[[nodiscard]] acquisition acquire(run_lock& lock, run_options const&, signals const&,
-                                  std::string const& server);
+[[nodiscard]] wait_result wait_for_lock(run_lock& lock, run_options const&, signals const&,
+                                        std::string const& server);
 
 }  // namespace holdfast::cli

@@ -1,4 +1,4 @@
-#include "run/acquire.hpp"
+#include "run/wait_for_lock.hpp"
 
 #include "common/boot_time.hpp"
 #include "common/duration.hpp"
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 /// Time limit for leaving the queue in Redis after a signal has ended the wait.
 constexpr auto leave_limit = 3s;
 
-/// The result of the acquisition. The client's thread sets it.
+/// What has become of the request. The client's thread sets it.
 class first_answer {
  public:
   void set(std::optional<lease> held, std::exception_ptr error) {
@@ -57,7 +57,7 @@ class first_answer {
   std::exception_ptr error_;
 };
 
-acquisition interrupted(first_answer& result, bool const answered, int const ending_signal,
+wait_result interrupted(first_answer& result, bool const answered, int const ending_signal,
                         std::string const& name) {
   try {
     // It may have been granted at the same moment.
@@ -71,7 +71,7 @@ acquisition interrupted(first_answer& result, bool const answered, int const end
   return {.held = {}, .signal = ending_signal};
 }
 
-acquisition busy_after(run_lock& lock, run_options const& options, std::string const& server) {
+wait_result busy_after(run_lock& lock, run_options const& options, std::string const& server) {
   auto const reason = lock.in_the_way().text;
   auto const wait = options.wait.value_or(0ms);
   return {.held = {},
@@ -83,8 +83,8 @@ acquisition busy_after(run_lock& lock, run_options const& options, std::string c
 
 }  // namespace
 
-acquisition acquire(run_lock& lock, run_options const& options, signals const& receiver,
-                    std::string const& server) {
+wait_result wait_for_lock(run_lock& lock, run_options const& options, signals const& receiver,
+                          std::string const& server) {
   auto const name = title_of(options);
   auto const result = std::make_shared<first_answer>();
   std::stop_source stop;

@@ -1,5 +1,11 @@
 #include "run/give_back.hpp"
 
+#include "common/duration.hpp"
+#include "common/output.hpp"
+#include "run/locks.hpp"
+
+#include <fmt/format.h>
+
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -41,6 +47,11 @@ release_result give_back(lease held, signals const& receiver) {
     receiver.wake_in(remaining);
     if (signals::is_ending(receiver.wait())) return release_result::unknown;
   }
+}
+
+void note_unconfirmed_release(run_options const& options) {
+  output::note(fmt::format("{}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
+                           title_of(options), to_string(options.ttl)));
 }
 
 }  // namespace holdfast::cli

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "process/signals.hpp"
+#include "run/run.hpp"
 
 #include <holdfast/lease.hpp>
 
@@ -9,5 +10,8 @@ namespace holdfast::cli {
 
 /// Waits two seconds for the answer, or until a signal: a release that isn't confirmed by then is `unknown`.
 [[nodiscard]] release_result give_back(lease held, signals const& receiver);
+
+/// Says that a release is `unknown`.
+void note_unconfirmed_release(run_options const& options);
 
 }  // namespace holdfast::cli

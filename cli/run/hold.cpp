@@ -1,24 +1,21 @@
 /// `holdfast acquire` and `holdfast hold`: a lock for a script, without a command under it.
 #include "common/command.hpp"
-#include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
 #include "probe/named_servers.hpp"
-#include "process/end_by_signal.hpp"
 #include "process/signals.hpp"
 #include "run/end_of_input.hpp"
 #include "run/give_back.hpp"
 #include "run/lock_arguments.hpp"
+#include "run/lock_client.hpp"
 #include "run/locks.hpp"
-#include "run/outer_lock.hpp"
-#include "run/server_patience.hpp"
 #include "run/standstill.hpp"
 #include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
 
-#include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
 
 #include <fmt/format.h>
 
@@ -87,24 +84,11 @@ using lease_user = int (*)(lease, run_options const&, hold_words const&, signals
 int with_lease(run_options const& asked, hold_words const& given, lease_user const use) {
   auto const url = choose_server(asked.server);
   check_fits(asked, probe::named_servers{url});
-  signals const receiver;
-  client redis{url,
-               {.name = "holdfast-hold",
-                .label = asked.label,
-                .patience = patience_of(asked),
-                .history = asked.history,
-                .log = output::hook_of_holder()}};
-  auto const options = reach_server(redis, asked);
-  auto const lock = [&] {
-    default_actions const nothing_to_leave_behind{signals::ending};
-    refuse_own_lock(redis, url, options);
-    return make_run_lock(redis, options);
-  }();
-  auto granted = wait_for_lock(*lock, options, receiver, redis.url());
-  if (!granted.busy.empty()) output::error(granted.busy);
-  if (granted.signal != 0) throw ended_by_signal{granted.signal};
+  lock_client const session{url, "holdfast-hold", asked};
+  auto granted = wait_for_lock(*session.lock, session.options, session.receiver, session.redis.url());
+  report_failed_wait(granted);
   if (!granted.held) return granted.code;
-  return use(std::move(*granted.held), options, given, receiver);
+  return use(std::move(*granted.held), session.options, given, session.receiver);
 }
 
 /// A lock whose owner nobody could be told must not stay.
@@ -154,9 +138,7 @@ int hold_until_end(lease held, run_options const& options, hold_words const& giv
     return lost;
   }
   if (released == release_result::unknown) {
-    output::note(
-        fmt::format("{}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
-                    title_of(options), to_string(options.ttl)));
+    note_unconfirmed_release(options);
   }
   if (signals::is_ending(signal)) throw ended_by_signal{signal};
   return ok;

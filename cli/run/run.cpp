@@ -10,18 +10,18 @@
 #include "process/signals.hpp"
 #include "run/acquire_if_due.hpp"
 #include "run/give_back.hpp"
+#include "run/lock_client.hpp"
 #include "run/locks.hpp"
 #include "run/outer_lock.hpp"
 #include "run/pause.hpp"
 #include "run/repetition.hpp"
 #include "run/run_notes.hpp"
-#include "run/server_patience.hpp"
 #include "run/supervise.hpp"
 #include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "server/passwords.hpp"
 
-#include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
 
 #include <fmt/format.h>
 
@@ -74,9 +74,7 @@ int conclude(run_options const& options, supervision const& seen, release_result
       output::info(fmt::format("{} released", name));
       break;
     case release_result::unknown:
-      output::note(
-          fmt::format("{}: the release was not confirmed; the lock ends with its ttl ({}) at the latest",
-                      name, to_string(options.ttl)));
+      note_unconfirmed_release(options);
       break;
     case release_result::lost:
       if (seen.lost) break;
@@ -125,8 +123,7 @@ turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run c
   manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
                                : wait_for_lock(lock, options, receiver, server);
-  if (!granted.busy.empty()) output::error(granted.busy);
-  if (granted.signal != 0) throw ended_by_signal{granted.signal};
+  report_failed_wait(granted);
   if (!granted.held) return {.code = granted.code};
   auto held = std::move(*granted.held);
   auto const began = boot_time();
@@ -219,25 +216,14 @@ int run(run_options const& asked) {
     hide_passwords(asked.server);
   }
   check_fits(asked, probe::named_servers{url});
-  signals const receiver;
-  client redis{url,
-               {.name = "holdfast-run",
-                .label = asked.label,
-                .patience = patience_of(asked),
-                .history = asked.history,
-                .log = output::hook_of_holder()}};
-  auto const options = reach_server(redis, asked);
-  auto const lock = [&] {
-    default_actions const nothing_to_leave_behind{signals::ending};
-    if (options.detect_deadlock) count_outer_locks(redis);
-    refuse_own_lock(redis, url, options);
-    return make_run_lock(redis, options);
-  }();
+  lock_client session{url, "holdfast-run", asked};
+  auto const& options = session.options;
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
-  if (options.limit || kept) notes.emplace(redis, url, options);
-  return take_turns(options, receiver, manager, [&] {
-    return run_under(*lock, notes, {.whole = url, .shown = redis.url()}, options, receiver, files, manager);
+  if (options.limit || kept) notes.emplace(session.redis, url, options);
+  return take_turns(options, session.receiver, manager, [&] {
+    return run_under(*session.lock, notes, {.whole = url, .shown = session.redis.url()}, options,
+                     session.receiver, files, manager);
   });
 }
 

@@ -121,4 +121,9 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
   return {.held = std::move(held)};
 }
 
+void report_failed_wait(wait_result const& ended) {
+  if (!ended.busy.empty()) output::error(ended.busy);
+  if (ended.signal != 0) throw ended_by_signal{ended.signal};
+}
+
 }  // namespace holdfast::cli

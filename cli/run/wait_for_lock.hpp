@@ -22,4 +22,7 @@ struct wait_result {
 [[nodiscard]] wait_result wait_for_lock(run_lock& lock, run_options const&, signals const&,
                                         std::string const& server);
 
+/// Without a lease: prints that the lock is busy, and throws ended_by_signal if a signal ended the wait.
+void report_failed_wait(wait_result const& ended);
+
 }  // namespace holdfast::cli

@@ -83,7 +83,7 @@ json json_of(std::string const& name, std::optional<leader_info> const& leader) 
   return std::move(object.set("leader", to_json(leader->process)));
 }
 
-/// The changes that the client's thread hears of, for the one that prints.
+/// The changes that the client's thread hears of, for the thread that prints them.
 class changes_to_print {
  public:
   void add(std::optional<leader_info> const& leader) {
@@ -146,7 +146,7 @@ std::string names_of(std::vector<process_info> const& candidates) {
   return all.empty() ? "nobody" : all;
 }
 
-/// The one candidate that is called so.
+/// The candidate that --hand-over names. Throws failure if there is none, or more than one.
 process_info candidate_of(election& contested, leader_options const& options) {
   auto const all = contested.candidates();
   std::vector<process_info> meant;

@@ -72,7 +72,7 @@ bool command_tree::is_child_of_ours(process_entry const& entry) const noexcept {
   return entry.parent == root_ || (guard_ != 0 && entry.parent == guard_);
 }
 
-/// The command may have made a session of its own (setsid); work in that one is no daemon.
+/// The command may have made a session of its own (setsid); its processes there are no daemons.
 bool command_tree::is_daemon(process_entry const& entry) const noexcept {
   return is_child_of_ours(entry) && entry.id != guard_ && entry.id != command_ && entry.session != session_ &&
          entry.session != command_;

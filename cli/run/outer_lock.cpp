@@ -56,8 +56,8 @@ std::vector<std::string> owners_of(std::string const& name) {
   return owners;
 }
 
-/// Whether these holds keep out a caller that wants this, for as long as they last. `sets_slots`: it changes
-/// the number of slots to the one that it wants.
+/// Whether these holds keep out a caller that wants `wanted`, for as long as they last. `sets_slots`: the
+/// caller sets the number of slots to wanted.slots.
 bool keep_out(std::vector<probe::owned_hold> const& holds, run_name const& wanted, bool const sets_slots) {
   std::int64_t permits_held = 0;
   return std::ranges::any_of(holds, [&](probe::owned_hold const& hold) {
@@ -66,7 +66,7 @@ bool keep_out(std::vector<probe::owned_hold> const& holds, run_name const& wante
       case hold_side::upgrade:
         return wanted.side != run_side::shared;
       case hold_side::permit:
-        // Of more permits another one may come free.
+        // If there are more permits, another permit may come free.
         return ++permits_held >= (sets_slots ? wanted.slots : hold.permits);
       case hold_side::exclusive:
       case hold_side::write:

@@ -51,8 +51,8 @@ instant switch_between(instant const from, instant const to, slot_rule::zone con
   return after;
 }
 
-/// The first moment at which the wall clock shows `wall` or more: of a time that it shows twice the first
-/// one, and of one that it never shows the switch. Not by mktime, which guesses such a time by its last call.
+/// The first moment at which the wall clock shows `wall` or more: the first of two if it shows that time
+/// twice, the switch if it never does. Not by mktime, which guesses such a time by its last call.
 instant when_shown(instant const wall, slot_rule::zone const by) {
   constexpr auto more_than_any_zone = std::chrono::days{1};
   auto const before = wall - ahead_of_utc(wall - more_than_any_zone, by);

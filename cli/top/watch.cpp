@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 constexpr auto watch_timeout = 1s;
 /// A limit, since the names are refreshed one after the other.
 constexpr std::size_t refreshed_at_once = 100;
-/// Observations within the one interval from which rates are estimated.
+/// Observations within the interval from which printed rates are estimated.
 constexpr int looks_between = 9;
 constexpr std::size_t refreshed_between = 20;
 constexpr auto idle_time = 5s;

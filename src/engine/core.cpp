@@ -192,7 +192,7 @@ void core::on_moved(std::string const& server) {
   contention_.requests.send_all_soon(now);
 }
 
-/// About all leases, and those that were released a short time ago.
+/// Asks about all leases, and repeats the latest releases.
 void core::ask_about_all(time_point now) noexcept {
   renewer_.ask_about_all(now);
   pending_releases_.repeat(now);

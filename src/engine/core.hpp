@@ -31,13 +31,13 @@ class core : public std::enable_shared_from_this<core> {
 
   // From any thread, without the lock.
 
-  /// Those that want a lock, those that have one, and those that ask the server something else.
+  /// The calls of threads: to get a lock, about a lease, and to ask the server something else.
   [[nodiscard]] lock_calls& locks() noexcept { return lock_calls_; }
   [[nodiscard]] lease_calls& leases() noexcept { return lease_calls_; }
   [[nodiscard]] lay_down_calls& lay_downs() noexcept { return lay_down_calls_; }
   [[nodiscard]] server_calls& requests() noexcept { return server_calls_; }
   [[nodiscard]] engine::async_requests& async_requests() noexcept { return async_requests_; }
-  /// Those that want to hear of each change of something.
+  /// For watchers, which hear of each change of an object in the server.
   [[nodiscard]] engine::watches& watches() noexcept { return watches_; }
 
   /// Ends the client in order: no caller gets a lock any more, those that wait fail, and for at most `drain`

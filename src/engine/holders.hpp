@@ -20,8 +20,8 @@ class holders {
   void open(lease_state& first, time_point now);
   /// A lease that shares the newest acquisition of the queue; null: there is none to be shared.
   [[nodiscard]] lease_state_ptr join(lock_queue& queue, effective_options_ptr const& options, time_point now);
-  /// From here on `thread` has the lease, for those that look for it by that. Without memory they don't find
-  /// it.
+  /// From here on for_each_of(thread) finds the lease. Without memory it doesn't, and nothing else
+  /// changes.
   void give_to(std::uint32_t thread, lease_state& lease) noexcept;
   /// Removes a lease. True: it was the last of its acquisition.
   bool leave(lease_state& lease) noexcept;

@@ -144,7 +144,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
 
   // For the renewer; under the client's lock.
   std::int32_t tokens_left = 0;  ///< reserved fencing tokens behind token()
-  std::uint32_t thread = 0;      ///< whose it is, see holders; 0: nobody looks for it by that
+  std::uint32_t thread = 0;      ///< that holds it, see holders::give_to; 0: not noted
   time_point renew_at = time_point::max();
   time_point due{};                 ///< when it is checked next
   std::int32_t renewals_left = -1;  ///< negative: no limit

@@ -66,8 +66,8 @@ struct called_waiter final : waiter {
 
 }  // namespace
 
-/// The caller has given up. It gets errc::cancelled, or the error for want of memory if that one can't be
-/// made.
+/// The caller was cancelled. It gets errc::cancelled; without memory for that, the error that says so, which
+/// exists from the beginning.
 void lock_calls::cancel(waiter& caller) noexcept {
   reactor::lock inner{loop_.mutex()};
   if (caller.done) return;

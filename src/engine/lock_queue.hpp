@@ -58,10 +58,10 @@ class waiter : public queue_hook, public try_hook {
   time_point came_at{};
   int amount = 1;                 ///< permits wished for
   std::uint64_t in_place_of = 0;  ///< the number of the lease that it would turn into this lock; 0: none
-  std::uint32_t thread = 0;       ///< that waits, and may be part of a deadlock; 0: nobody looks for one
-  std::uint64_t number = 0;  ///< of the contender that it opens: that of a lease which is over; 0: a new one
-  bool tries_only = false;   ///< it tries, and doesn't wait
-  bool came_to_try = false;  ///< from the beginning
+  std::uint32_t thread = 0;       ///< the waiting thread, for the search for deadlocks; 0: there is none
+  std::uint64_t number = 0;       ///< for its contender: the number of a lease that is over; 0: a new number
+  bool tries_only = false;        ///< it tries, and doesn't wait
+  bool came_to_try = false;       ///< from the beginning
   /// How the lock came to it.
   enum class way : std::uint8_t { answer, handoff, message } came_by = way::answer;
   /// What its observer knows of it.
@@ -71,8 +71,8 @@ class waiter : public queue_hook, public try_hook {
     bool waiting = false;
   };
   std::unique_ptr<known> observed{};  ///< null: the client has no observer
-  /// Until when it waits for a server that hasn't answered yet; min(): for connect_timeout, and for one that
-  /// was never reached no longer than the first attempt takes; max(): the server is known to exist.
+  /// Until when it waits for a server that hasn't answered yet; min(): for connect_timeout, or, if the server
+  /// was never reached, for the first attempt only; max(): the server is known to exist.
   time_point patient_until = time_point::min();
   time_point last_look = time_point::max();  ///< of one more request, just before the time is up
   bool done = false;

@@ -23,7 +23,7 @@ class moments {
     if (history_) history_->asked(caller, now);
     if (observed_) observed_->asked(caller, now);
   }
-  /// The callers of that queue wait: its lock is busy. Those that only try have their answer soon.
+  /// The callers of that queue wait: its lock is busy. Callers that only try have their answer soon.
   void waiting(lock_queue& queue, time_point now) noexcept {
     if (!observed_) return;
     auto next = queue.waiters.end();

@@ -61,7 +61,7 @@ bool is_published(net::response const& response, std::string const& name, engine
   return response.reply.integer == 1;
 }
 
-/// After a try that failed: whether to try again by the same lease; false: that one is lost. Throws where the
+/// After a try that failed: whether to try again with the same lease; false: the lease is lost. Throws if the
 /// campaign is over.
 bool goes_on(error const& failure, lease const& leading, std::optional<time_point> const end,
              std::stop_token const& stop) {

@@ -61,7 +61,7 @@ class condition_wait {
   pinned seat_;
   pinned lock_;
   loss_cause cause_ = loss_cause::unreachable;
-  bool waits_ = false;      ///< the server may have it among those that wait
+  bool waits_ = false;      ///< the server may have it among the waiters
   bool laid_down_ = false;  ///< the lease is given back, and not taken up again
 };
 

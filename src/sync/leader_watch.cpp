@@ -106,7 +106,7 @@ bool leader_watch::has_news() const noexcept {
   return !news_.empty();
 }
 
-/// A thread that finds another in the handler leaves the news to that one.
+/// A thread that finds another thread in the handler leaves the news to it.
 void leader_watch::deliver() {
   std::unique_lock hold{mutex_};
   if (calling_ != std::thread::id{}) return;

@@ -135,7 +135,7 @@ void multi_lease::renew() {
   for (auto& part : parts_) part.renew();
 }
 
-/// Ends all parts at the same time by `begin`, or if there is no memory for that one after the other by
+/// Ends all parts at the same time by `begin`, or, if there is no memory for that, one after the other by
 /// `alone`.
 template <class Begin, class Alone>
 release_result multi_lease::end_all(Begin begin, Alone alone) noexcept {

@@ -23,7 +23,7 @@ inline constexpr std::string_view count_of_a_latch = "the count of a latch";
 /// Throws std::errc::invalid_argument for a name that is empty, or too long.
 void check_length(std::string_view kind, std::string const& name);
 
-/// The same for one that has unusable braces, too.
+/// The same, also for a name with unusable braces.
 void check_name(std::string_view kind, std::string const& name);
 
 /// Throws std::errc::invalid_argument unless least <= number <= most; `quantity`: "the permits to release

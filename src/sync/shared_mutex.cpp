@@ -115,7 +115,7 @@ struct shared_mutex::impl {
                     "\" has no upgrade lease: its format has no place for one; use wire::plain"};
   }
 
-  /// What a lease is that is none of those wanted.
+  /// For messages: what the lease is instead of one that this lock wants.
   [[nodiscard]] std::string described(engine::lease_state const* state) const {
     if (state == nullptr) return "is empty";
     auto const* const queue = &state->queue();

@@ -26,8 +26,8 @@ struct name_and_kind {
 };
 [[nodiscard]] std::vector<name_and_kind> split_kinds(std::string_view joined);
 
-/// Of a queue that is one of many with the name of one lock, which comes first in its own name: each that
-/// waits has such a queue, where the server has to know them all.
+/// For seats: where the server has to know each waiter, each waiter has a lock queue of its own, whose name
+/// begins with the name of the lock.
 extern engine::lock_names const seats;
 
 /// The names of a queue, and a renewal's pairs of an owner and the number of its locks.

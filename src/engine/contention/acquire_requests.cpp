@@ -121,14 +121,14 @@ bool acquire_requests::gives_way(lock_queue const& queue, time_point came_at) co
   return other != nullptr && waits_ahead(*other, came_at) && !backend_.down_because();
 }
 
-/// Those ahead may be kept waiting by other processes, which can't be held back: a re-check is long enough.
-/// While leases of this queue last it is them that the other side waits for.
+/// Other processes, which don't give way, may keep the other side waiting: so a contender gives way for one
+/// re-check at most, or longer while leases of its own queue are what the other side waits for.
 bool acquire_requests::stays_back(lock_queue& queue, time_point now) noexcept {
   auto& contender = *queue.contender;
   auto const may_be_ours = contender.taken || contender.unconfirmed;
   if (may_be_ours || !gives_way(queue, queue.waiters.front().came_at)) return false;
   contender.contended = true;
-  contender.answered = true;  // the other side was
+  contender.answered = true;  // the other side was answered
   if (contender.back_until == time_point{}) contender.back_until = now + client_.options.recheck;
   return now < contender.back_until || holders_.has_any(queue);
 }
@@ -245,10 +245,10 @@ void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> 
   loop_.arm(contender.retry, now + trouble_floor + contender.pause.next(random_));
 }
 
-/// A message brought the lock first, or the caller left and another one got a contender of its own. Unless
-/// the lock is in use, or kept, the request may have left traces: taken the lock for no caller, even when the
-/// release overtook it (they may trade places when the server has lost its scripts), or joined the server's
-/// queue.
+/// A message brought the lock first, or the caller left and another caller got a contender of its own. Unless
+/// the lock is in use, or kept, the request may have left traces. It may have joined the server's queue, or
+/// taken the lock for no caller: even after a release that was sent later, which a server that has lost its
+/// scripts may carry out first.
 void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
   auto const kept_until = late_responses_.arrived(number);
   if (kept_until == time_point{}) {
@@ -258,7 +258,7 @@ void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time
     pending_releases_.abandon(queue, number, notifications_.policy_of(options), now);
     return;
   }
-  // If the last ttl overtook it in the same way, it has given the key its usual ttl.
+  // If the request for the last ttl overtook it in that way, this one has given the key its usual ttl.
   if (kept_until != time_point::max() && now < kept_until)
     kept_keys_.set_last_ttl(queue, number, kept_until, kept_until, now);
 }

@@ -36,9 +36,9 @@ class acquire_requests {
   void begin_missing(time_point now) noexcept;
   /// The contender asks. It may be over afterwards: a backend may answer before it returns.
   void send(lock_queue& queue, time_point now) noexcept;
-  /// Two sides of a lock have a queue each, and on Redisson's wire the server lets readers in past a writer
-  /// that waits. So callers of this client ask in the order in which they came: whether a caller of that time
-  /// has to wait here until the other side's contender is over. While the server can't be asked nobody does.
+  /// Whether a caller that came then waits until the contender of the lock's other side is over. Redisson's
+  /// wire lets readers in past a writer that waits, so this client's callers of both sides ask in the order
+  /// in which they came. While the server can't be asked, no caller gives way.
   [[nodiscard]] bool gives_way(lock_queue const& queue, time_point came_at) const noexcept;
 
   /// The contenders that wait ask, from their timers.

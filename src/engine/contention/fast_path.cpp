@@ -10,8 +10,8 @@
 namespace holdfast::engine {
 namespace {
 
-/// How far the counter may fall behind the clock. "Held for" is read out of it, and is to be true to within a
-/// second; and another server takes longer than that to serve in the place of one that has failed.
+/// How far the counter may fall behind the clock. How long a lock is held is computed from the counter, and
+/// has to be right to within a second; and a failover takes longer than this.
 constexpr std::chrono::milliseconds longest_count{500};
 
 /// For so long after the lock was busy each request is a full script: a contended lock costs no request more.
@@ -26,9 +26,9 @@ bool is_calm(lock_queue::counted const& known, time_point now) noexcept {
   return known.busy_at == time_point{} || now - known.busy_at >= calm;
 }
 
-/// Permits: one of them, where the caller knows how many there are. Not what is text only until others come,
-/// where a slot may move: meanwhile a script couldn't put a set in place of the text, nor renew without the
-/// set.
+/// Of permits: a single one, if the caller knows how many there are. In a cluster only exclusive locks. Any
+/// other key is a text until a second holder comes; a script then puts a set in its place, which it can't do
+/// while the slot moves.
 bool may_be_fast(lock_queue const& queue, acquire_request const& request,
                  client_constants const& client) noexcept {
   auto const kind = queue.lock_recipe().sharing;
@@ -37,7 +37,7 @@ bool may_be_fast(lock_queue const& queue, acquire_request const& request,
   return kind == sharing::shared || (request.amount == 1 && request.size > 0);
 }
 
-/// A proxy may end the connection at a command that it doesn't know. Once may be chance.
+/// A proxy may end the connection at a command that it doesn't know. One broken connection may be chance.
 constexpr int most_cut_off = 2;
 
 /// Whether a refusal is about the commands, and not about the lock or the state of the server.
@@ -66,8 +66,8 @@ bool fast_path::decides(lock_queue& queue, answer<verdict> const& result, time_p
   }
   works_ = true;
   if (auto const* const grant = std::get_if<granted>(found)) {
-    auto const taken = queue.lock_recipe().sharing != sharing::shared;  // readers have the last one
-    auto const oldest = known->token + (taken ? 1 : 0);
+    auto const has_new_token = queue.lock_recipe().sharing != sharing::shared;  // readers get the last one
+    auto const oldest = known->token + (has_new_token ? 1 : 0);
     if (known->by_script > trouble_at_ && grant->token >= oldest) return true;
     known->by_script = {};
     return false;
@@ -104,7 +104,7 @@ bool fast_path::worth_fast_release(lock_queue& queue, lease_state const& lease, 
       // The next request asks by script again.
     }
   }
-  // What a script gave to one of several that may have it is in a set, which the short release leaves alone.
+  // A script notes the holders of a shared lock in a set, which the short release doesn't change.
   auto const in_set = queue.lock_recipe().sharing != sharing::exclusive && queue.taken_fast == 0;
   return !in_set && ways_.releases_by_script && now - queue.held_here_since < short_hold;
 }

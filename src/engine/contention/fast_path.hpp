@@ -49,8 +49,8 @@ class fast_path {
   scripting::preferred_ways const& ways_;
   time_point trouble_at_{};
   int cut_off_ = 0;       ///< requests that a connection broke at, before any was answered
-  bool works_ = false;    ///< one has been answered
-  bool refused_ = false;  ///< the server, or what is before it, doesn't have it
+  bool works_ = false;    ///< a fast request has been answered
+  bool refused_ = false;  ///< the server, or a proxy before it, refuses the commands
 };
 
 }  // namespace holdfast::engine

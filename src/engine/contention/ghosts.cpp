@@ -114,8 +114,8 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
   backend_.run(leave_permits(name, owner, mode), noting(number), sending);
 }
 
-/// A message may come late, or beside the answer that granted the lock: then that is given back here which a
-/// release under way is about.
+/// A message may come late, or beside the answer that granted the lock. Then the request here may give back
+/// the lock before a release that is under way does, which is noted for that release.
 callback<void(net::response&&)> ghosts::noting(std::uint64_t number) const {
   return [past = &departed_, number](net::response&& response) {
     if (auto const found = replies::read_abandon(std::move(response));
@@ -133,8 +133,8 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
   std::string_view const name = queue.name();
   auto const all = queue.lock_recipe().all_names(name);
   if (!is_over(number, all, now)) return false;
-  // The release of another kind. What gives back a ghost of which only the number is known would leave an
-  // upgrade lease in again in whose place it wrote.
+  // A release of another kind is under way. To abandon the number as this kind would bring back the upgrade
+  // lease that the writer with this number replaced.
   if (any_queue_of(all, [number](lock_queue const& other) { return other.releasing == number; }))
     return false;
   ++contender.ghosts;

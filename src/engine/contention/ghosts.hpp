@@ -42,7 +42,7 @@ class ghosts {
  private:
   [[nodiscard]] bool is_over(std::uint64_t number, std::span<std::string_view const> names,
                              time_point now) const;
-  /// Of those names, in any kind. Scans all queues only if a kind with several names is in use.
+  /// Looks at the queues of those names, of any kind; at all queues if a kind with several names is in use.
   template <class Predicate>
   [[nodiscard]] bool any_queue_of(std::span<std::string_view const> names, Predicate fits) const;
   /// For the answers to requests that give back what has that number.

@@ -64,7 +64,7 @@ void grants::on_expired(lock_queue& queue, milliseconds ttl, time_point now) {
                        now);
 }
 
-/// As the owner this client can ask again.
+/// The grant isn't used. The contender asks again, and is granted the lock anew, since it is the owner.
 void grants::ask_again(lock_queue& queue, time_point now) noexcept {
   auto& contender = *queue.contender;
   if (contender.current == contender::state::asking) {

@@ -98,7 +98,7 @@ void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
     requests_.begin(queue, now);
     return;
   }
-  // The others come when they have heard of the release, or when their pause is over: leave them a chance.
+  // Callers elsewhere ask when they have heard of the release, or when their pause is over: let them.
   try {
     contenders_.open(queue, now);
     requests_.wait_for_wake_up(queue, {.pttl = milliseconds{queue.lock_recipe().channels == nullptr ? 0 : 1}},

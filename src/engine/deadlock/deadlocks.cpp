@@ -284,7 +284,7 @@ void deadlocks::ask_for_records(watch_ptr const& watched) {
       ++watched->awaited;
     }
   } catch (std::bad_alloc const&) {
-    // Those that weren't asked for are unknown.
+    // Locks that weren't asked for are unknown.
   }
   report(watched);
 }

@@ -55,7 +55,7 @@ class deadlocks {
   void begin(waiter& caller) noexcept;
   /// It is finished.
   void end(waiter const& caller) noexcept;
-  /// The process exits: those that wait will never be finished, and mustn't be woken either.
+  /// The process exits: callers that wait will never be finished, and mustn't be woken either.
   void set_aside() noexcept;
 
  private:

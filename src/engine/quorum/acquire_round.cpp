@@ -9,8 +9,8 @@
 namespace holdfast::engine {
 namespace {
 
-/// Whether that master's vote may be the owner's. An earlier copy of a request that is refused may have got
-/// it, or a later request one that is denied.
+/// Whether that master's vote may be the owner's. If the request is refused, an earlier copy may have got the
+/// vote; if it is denied, a later request may have got it.
 bool may_be_ours(answer<verdict> const& vote, std::string_view owner) noexcept {
   if (auto const* const failure = vote.failure()) return failure->sent;
   if (auto const* const refusal = vote.refusal()) return refusal->resent;
@@ -124,7 +124,7 @@ std::chrono::nanoseconds quorum::acquire_round::time_for(std::size_t master) con
   return asked.ever_heard() ? time_to_answer(request_.ttl, asked.usual()) : asked.limit();
 }
 
-/// Of several answers of one kind that are to come the last one counts.
+/// If several answers of one kind are still to come, only the last of them counts.
 void quorum::acquire_round::answered(question asked, net::response&& response) {
   auto const master = asked.master;
   if (asked.kind == vote_question) {

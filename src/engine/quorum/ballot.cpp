@@ -9,8 +9,8 @@ std::size_t ballot::count_of(vote state) const noexcept {
   return static_cast<std::size_t>(std::ranges::count(votes_, state, &master_vote::state));
 }
 
-/// The other owner with the most votes; of several the one with the greatest id, so that all contenders see
-/// the same one.
+/// The other owner with the most votes. Among equals it is the greatest id, so that all contenders come to
+/// the same result.
 ballot::rival ballot::strongest() const {
   rival best;
   for (auto const& entry : votes_) {

@@ -22,8 +22,8 @@ class ballot {
     open,         ///< masters that haven't answered may decide it
     won,          ///< a majority is ours
     held,         ///< another owner has a majority, or several others together, and no vote is ours
-    ahead,        ///< no majority; of the contenders of this moment ours is the one to get it
-    behind,       ///< no majority; another contender is to get it, or may have one with masters unheard
+    ahead,        ///< no majority; among the present contenders ours is the first in line
+    behind,       ///< no majority; another contender is the first in line, or may have a majority
     refused,      ///< too many masters can't answer, and some of them give a reason
     unreachable,  ///< too many masters don't answer
   };

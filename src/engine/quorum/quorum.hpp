@@ -21,7 +21,7 @@ namespace holdfast::engine {
 /// Asks all masters at once; a majority decides. docs/quorum.md says why that is safe.
 ///
 /// Requests to one master keep their order, also when its connection breaks. So a request that gives a vote
-/// back, or releases, goes behind the one that may have taken it, and the outcome of that needn't be known.
+/// back, or releases, arrives after the request that may have taken it, whose outcome needn't be known.
 /// The exception: a script that a master has forgotten is sent again behind later requests. Such a late vote
 /// is given back when its answer comes.
 class quorum final : public lock_backend {

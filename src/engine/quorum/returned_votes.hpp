@@ -39,7 +39,7 @@ class returned_votes {
 
   quorum_nodes& nodes_;
   delayed_calls& delayed_;
-  /// By owner and master, while that is the owner's last word to the master, and isn't answered.
+  /// By owner and master: the owner's last request to the master, until it is answered.
   std::map<std::pair<std::uint64_t, std::size_t>, returned_vote_ptr> all_;
 };
 

@@ -10,9 +10,9 @@
 namespace holdfast::engine {
 
 /// Ends as soon as each lease is decided by a majority, or can't be; at the latest when each master that is
-/// present has answered, or its time is up. On a last request more depends: a master that falls silent is
-/// waited for as long as a single server would be, and one that refuses is asked again, for as long as the
-/// request is worth sending. A refusal that passes is waited out.
+/// present has answered, or its time is up. More depends on a last request: it waits for a silent master as
+/// long as for a single server, and asks a master that refuses again, for as long as the request is worth
+/// sending. A refusal that passes is waited out.
 class quorum::vote_count final : public fan_out {
  public:
   /// `gone`: a master doesn't know a lease that a majority knows.
@@ -72,7 +72,7 @@ class quorum::vote_count final : public fan_out {
   vote_reader read_;
   events events_;
   time_point const begun_ = boot_clock::now();
-  std::vector<bool> expected_;  ///< those whose last answer still has time
+  std::vector<bool> expected_;  ///< masters whose last answer still has time
   std::vector<bool> pausing_;   ///< masters that refused for a time, and will be asked again
   std::vector<bool> copied_;    ///< masters where a copy of a refused request may have been carried out
   bool asked_ = false;

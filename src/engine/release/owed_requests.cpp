@@ -36,7 +36,7 @@ void owed_requests::clear() noexcept {
 
 void owed_requests::send_all() noexcept {
   auto const now = boot_clock::now();
-  // Those that fail again go to the end.
+  // Requests that fail again go to the end.
   for (auto remaining = all_.size(); remaining != 0; --remaining) {
     auto const request = std::move(all_.front());
     all_.erase(all_.begin());

@@ -133,7 +133,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
       send(pending->item, boot_clock::now(), std::move(pending->done));
     });
     ++unconfirmed_;
-    queue.releasing = item.number;  // all the same
+    queue.releasing = item.number;  // during the pause, too
   } catch (std::bad_alloc const&) {
     send(item, now, std::move(pending->done));
   }
@@ -212,7 +212,7 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
     auto const owner = client_.owner_id(number);
     backend_.abandon(queue->lock_recipe(), {.name = queue->name(), .owner = owner}, policy,
                      [this, queue, number, policy, until](answer<abandoned>&& result) {
-                       // A release under way, which this has overtaken, finds nothing.
+                       // A release under way, which this request has overtaken, finds nothing.
                        if (result.outcome() != nullptr && result.outcome()->was_ours)
                          departed_.note_cleared(number);
                        auto const* const refusal = result.refusal();

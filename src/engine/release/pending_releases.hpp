@@ -67,7 +67,7 @@ class pending_releases {
   void abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy,
                time_point now) noexcept;
 
-  /// The server has confirmed it, in the reply to another request.
+  /// The server has confirmed the release, in the reply to another request.
   void note_released(returned_lock const& item) noexcept;
   /// Sends the latest releases again: the server may have lost them.
   void repeat(time_point now) noexcept;

@@ -66,7 +66,7 @@ class contender_channels {
   topology::channel_of const scope_;
   events events_;
   std::unordered_map<std::string, std::unique_ptr<channel>> channels_;
-  std::list<channel*> idle_;  ///< channels without a contender; the one idle for longest first
+  std::list<channel*> idle_;  ///< channels without a contender, in the order in which they became idle
   std::unordered_map<std::uint64_t, std::vector<channel*>> contenders_;
   reactor::timer timer_;
   bool refused_ = false;

@@ -16,7 +16,7 @@ namespace condition_calls {
 
 namespace lua = scripts::condition;
 
-/// The keys of those that wait, beside those of the lock. `name` must outlive them.
+/// The keys of the waiters, beside those of the lock. `name` must outlive them.
 struct keys : plain::keys {
   explicit keys(std::string_view name)
       : plain::keys{name}, waiting{names::condition(name)}, counting{names::condition_until(name)} {}

@@ -1,4 +1,4 @@
-/// The condition of a lock on the plain wire. Each that waits has a lock queue of its own, a seat, and the
+/// The condition of a lock on the plain wire. Each waiter has a lock queue of its own, a seat, and the
 /// owner id of the lease that it gave back to wait.
 #pragma once
 

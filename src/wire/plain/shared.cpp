@@ -17,8 +17,8 @@ namespace shared_calls {
 
 namespace lua = scripts::shared;
 
-/// Callers join readers of their process for so long. All that come later ask the server, which knows of the
-/// writers that wait.
+/// How long callers may join an acquisition of their process. Readers that come later ask the server, which
+/// knows of the writers that wait.
 constexpr std::chrono::milliseconds join_time{1};
 
 std::string reader_id(std::string_view owner) { return std::string{owner}.append(names::reader_suffix); }
@@ -114,7 +114,7 @@ call pass_first(owned lease, release_policy policy, acquire_request const& next)
   return plain::fair.pass(lease, policy, early);
 }
 
-/// Ahead of those that go first by their policy.
+/// Ahead of callers that go first by their policy.
 constexpr auto upgraders_head_start = 2 * head_start;
 
 call upgrade(std::string_view name, acquire_request const& request) {

@@ -15,8 +15,8 @@ extern engine::recipe const upgradable;  ///< a reader with the upgrade lease, o
 /// The writer that it becomes (acquire_request::in_place_of), once the other readers have gone.
 extern engine::recipe const upgrader;
 
-/// What those have waited longer than all others that go first: years. Half of the server's clock, so that
-/// tickets stay positive.
+/// Added to the time that a caller has waited, if it goes first: years, so more than any other caller has
+/// waited. Half of the server's clock, so that tickets stay positive.
 constexpr std::chrono::microseconds head_start{1'000'000'000'000'000 / 2};
 
 /// Turns the writer into a reader. The reply is that of a release; the request may be sent twice.

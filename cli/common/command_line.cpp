@@ -196,7 +196,7 @@ reading command_line::read(std::span<char* const> const given_words) {
     auto const command = given();
     return {answer, command.empty() ? help() : help_of(command)};
   } catch (CLI::ExtrasError const&) {
-    auto const words = app_->remaining(true);  // its own text has the last one first
+    auto const words = app_->remaining(true);  // its own text lists them in reverse
     bool const before_command = !app_->remaining(false).empty();
     if (words.front().starts_with('-') && !before_command)
       return {wrong, "there is no option " + words.front()};

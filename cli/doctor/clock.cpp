@@ -145,9 +145,8 @@ std::vector<finding> check_times(std::span<examined const> const servers) {
   if (apart - doubt >= too_far_apart) {
     result.level = severity::warning;
     result.why =
-        "keys end by the time of day of the master: after a failover to a server whose clock is ahead, locks "
-        "end "
-        "before their holders expect it, and others can take them";
+        "keys end by the time of day of the master: after a failover to a server whose clock is ahead, "
+        "locks end before their holders expect it, and others can take them";
     result.advice = "let NTP keep all servers";
     result.servers = {to_string(behind->name), to_string(ahead->name)};
   }

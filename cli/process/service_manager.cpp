@@ -52,8 +52,8 @@ service_manager::service_manager() {
 
 void service_manager::tell(std::string_view const state) const {
   if (socket_.empty()) return;
-  bool const known = socket_.starts_with('/') || socket_.starts_with('@');
-  int const error = known ? send_to(socket_, state) : EAFNOSUPPORT;
+  bool const is_supported = socket_.starts_with('/') || socket_.starts_with('@');
+  int const error = is_supported ? send_to(socket_, state) : EAFNOSUPPORT;
   if (error == 0) return;
   output::note(fmt::format("the service manager can't be told ({}={}): {}", variable,
                            output::one_line(socket_), std::strerror(error)));

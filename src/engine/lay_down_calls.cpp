@@ -26,10 +26,10 @@ error entered_again(lease_state const& lease) {
           can_t_wait(lease) + "the lock was entered again, and the other leases hold it as well"};
 }
 
-/// A renewal under way would find the lock given back, and say that it is lost, when a connection breaks
-/// and both are sent again, the renewal first.
+/// Waits until no renewal is under way. When a connection breaks, the renewal and the request to lay the
+/// lease down would both be sent again: the renewal would find the lock given back, and report it as lost.
 void await_renewal(reactor::loop& loop, reactor::lock& hold, lease_state& lease) {
-  while (lease.renewing) {  // the next one may begin before this thread has the lock again
+  while (lease.renewing) {  // the next renewal may begin before this thread has the lock again
     reactor::blocked_thread caller;
     lease.when_settled([&loop, &caller] { loop.wake(caller); });
     loop.wait(hold, caller);
@@ -122,7 +122,7 @@ struct lay_down_calls::laying_down {
   call script;
   laid_down_handler done;
   std::shared_ptr<error const> reason{};
-  bool copied = false;           ///< a copy that was refused may have come after one that was carried out
+  bool copied = false;           ///< an earlier copy of the refused request may have been carried out
   reactor::loop::calls ready{};  ///< calls `done`; made in advance, since the end must not fail
 };
 

@@ -17,26 +17,26 @@ namespace {
 
 using history::event;
 
-/// What is collected at most before it is written within a turn.
+/// So many bytes are written at once; fewer at the end of the turn.
 constexpr std::size_t most_collected = 64u << 10;
 
 /// Between two lines that say that this client runs.
 constexpr std::chrono::seconds between_signs_of_life{1};
 
-std::int64_t count(time_point when) { return when.time_since_epoch().count(); }
+std::int64_t nanoseconds_of(time_point when) { return when.time_since_epoch().count(); }
 
-/// Of the last line of all clients, where the clock stands still (boot_clock::stand_in).
+/// The time of the last line of all clients, noted while the clock stands still (boot_clock::stand_in).
 constinit std::atomic<std::int64_t> last_of_all{0};
 
-/// Time that stands still doesn't say which of two clients came first: lines of one instant are set apart by
-/// nanoseconds, in the order in which they are made. A clock that began anew may be far from the last line.
+/// A clock that stands still doesn't say which of two clients came first: lines of one instant are set apart
+/// by nanoseconds, in the order in which they are made. A clock that was set anew may be far from there.
 time_point in_order_of_all(time_point when) {
   constexpr std::int64_t one_instant = 1'000'000;
   if (boot_clock::stand_in.load(std::memory_order_relaxed) == 0) return when;
   auto last = last_of_all.load();
   for (;;) {
-    auto const ahead = last - count(when);
-    auto const next = ahead >= 0 && ahead < one_instant ? last + 1 : count(when);
+    auto const ahead = last - nanoseconds_of(when);
+    auto const next = ahead >= 0 && ahead < one_instant ? last + 1 : nanoseconds_of(when);
     if (last_of_all.compare_exchange_weak(last, next)) return time_point{std::chrono::nanoseconds{next}};
   }
 }
@@ -92,7 +92,7 @@ recorder::recorder(reactor::loop& loop, client_constants const& client, client_s
   begin_history(boot_clock::now());
 }
 
-/// The wall clock is there to compare histories of several hosts: their CLOCK_BOOTTIMEs have nothing in
+/// The wall clock allows to compare the histories of several hosts, whose CLOCK_BOOTTIMEs have nothing in
 /// common.
 void recorder::begin_history(time_point now) {
   auto const wall = std::chrono::system_clock::now().time_since_epoch();
@@ -111,7 +111,7 @@ void recorder::begin_history(time_point now) {
   end();
 }
 
-/// Begins a line; after an exception the next one takes its place.
+/// Begins a line. If it wasn't ended, because of an exception, the next line takes its place.
 void recorder::begin(event happened, time_point now) {
   lines_.text().resize(begun_);
   last_ = in_order_of_all(std::max(now, last_ + std::chrono::nanoseconds{1}));
@@ -224,7 +224,7 @@ void recorder::finished(waiter const& caller, time_point now) noexcept {
     if (held) add_lease(lease);
     add_lock(lease.queue());
     lines_.add("number", static_cast<std::int64_t>(lease.number())).add("token", lease.token());
-    if (held) lines_.add("until", count(lease.deadline())).add("ttl", lease.options().ttl.count());
+    if (held) lines_.add("until", nanoseconds_of(lease.deadline())).add("ttl", lease.options().ttl.count());
     if (caller.amount != 1) lines_.add("n", caller.amount);
     if (caller.in_place_of != 0) lines_.add("instead", static_cast<std::int64_t>(caller.in_place_of));
   });
@@ -237,7 +237,7 @@ void recorder::turned_into(lease_state const& lease, time_point now) noexcept {
     add_lease(lease);
     add_lock(lease.queue());
     lines_.add("number", static_cast<std::int64_t>(lease.number())).add("token", lease.token());
-    lines_.add("until", count(lease.deadline())).add("ttl", lease.options().ttl.count());
+    lines_.add("until", nanoseconds_of(lease.deadline())).add("ttl", lease.options().ttl.count());
   });
 }
 
@@ -251,7 +251,7 @@ void recorder::of_lease(event happened, lease_state const& lease, time_point now
     begin(happened, now);
     lines_.add("l", number);
     if (happened == event::renewed || happened == event::resumed)
-      lines_.add("until", count(lease.deadline()));
+      lines_.add("until", nanoseconds_of(lease.deadline()));
   });
 }
 
@@ -273,7 +273,7 @@ void recorder::kept(lease_state const& lease, time_point until, time_point now) 
   if (known == held_.end()) return;
   write(now, [&] {
     begin(event::kept, now);
-    lines_.add("l", known->second).add("until", count(until));
+    lines_.add("l", known->second).add("until", nanoseconds_of(until));
   });
 }
 

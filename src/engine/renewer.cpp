@@ -17,10 +17,10 @@ constexpr int retries_per_interval = 8;
 /// Marked leases that are asked about at a time: 16 commands, some 10 ms of the server's time and less of
 /// ours.
 constexpr std::size_t marked_per_step = 4096;
-/// The wait for their responses: one may take a failover, while the other leases live on other nodes.
-constexpr std::chrono::seconds longest_part{1};
-/// Renewals within the ttl that others leave: it must last until the next renewal even if they are gone by
-/// then.
+/// How long a step waits for its responses: one of them may take a failover, while other nodes answer.
+constexpr std::chrono::seconds longest_step{1};
+/// Renewals within a ttl to which other holders have cut the key: it has to last until the next renewal even
+/// if they are gone by then.
 constexpr int renewals_per_cut_ttl = 3;
 constexpr std::chrono::milliseconds least_interval{10};
 
@@ -96,7 +96,7 @@ void renewer::ask_about_all(time_point now) noexcept {
 
 /// Asks about the next marked leases. A request under way already asks about its lease.
 void renewer::ask_about_some(time_point now) noexcept {
-  resume_at_ = now + longest_part;
+  resume_at_ = now + longest_step;
   batches selected;
   for (std::size_t n = 0; n != marked_per_step; ++n) {
     auto* const lease = schedule_.pop_marked();
@@ -121,8 +121,8 @@ void renewer::on_some_answered(time_point now) noexcept {
   if (--unanswered_ == 0 && schedule_.any_marked()) loop_.arm(timer_, now);
 }
 
-/// Asks by setting the ttl to what is left of it: that of the lease, and its reserve for a server whose clock
-/// is faster. Not beside a renewal, which tells as much, and which it would cut short.
+/// Asks by setting the key's ttl to what is left of it: the rest of the lease, and the drift allowance. Not
+/// beside a renewal, which tells as much, and whose ttl this would cut short.
 void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   auto const reserve = drift_allowance(lease.options().ttl);
   auto const remaining = std::chrono::ceil<milliseconds>(lease.deadline() - now + reserve);

@@ -34,7 +34,7 @@ class slot_group {
   [[nodiscard]] engine::effective_options_ptr const& options_to_acquire() const noexcept {
     return options_to_acquire_;
   }
-  /// The permits to acquire, if they are all that it is about.
+  /// The permits to acquire, if the group is one name for its permits; otherwise 1.
   [[nodiscard]] int amount() const noexcept { return amount_; }
 
  private:
@@ -52,7 +52,7 @@ class slot_group {
 using slot_groups = std::shared_ptr<std::vector<slot_group> const>;
 
 /// A lease for each group, in the order of the groups; none when a group stayed busy. Throws as
-/// engine::lock_calls::acquire. They are to be handed out.
+/// engine::lock_calls::acquire. They still have to be handed out: see hand_out().
 [[nodiscard]] std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,
                                                std::stop_token const& stop);
 
@@ -60,7 +60,7 @@ using taken_handler = callback<void(std::vector<lease>, std::exception_ptr)>;
 
 void async_take_together(slot_groups all, engine::wait_limit wait, std::stop_token stop, taken_handler done);
 
-/// The caller gets them: from here on `keep` counts.
+/// The caller gets the leases: from here on lock_options::keep has its effect.
 void hand_out(slot_groups const& all, std::vector<lease> const& leases) noexcept;
 
 }  // namespace holdfast::sync

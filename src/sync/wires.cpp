@@ -64,15 +64,13 @@ void check_detection(engine::recipe const& chosen, std::string const& name, engi
         std::errc::invalid_argument,
         "lock_options::detect_deadlock of lock \"" + name +
             "\" is for mutex, fair_mutex, recursive_mutex, shared_mutex, and a multi_mutex whose names are "
-            "all to "
-            "write, on the plain wire: elsewhere nothing says for whom a caller waits, or there is no "
-            "place to say it. "
-            "Leave it out, and wait for a limited time"};
+            "all to write, on the plain wire: elsewhere nothing says for whom a caller waits, or there is no "
+            "place to say it. Leave it out, and wait for a limited time"};
   }
   client.check_scripts("lock_options::detect_deadlock");
 }
 
-/// On the plain wire, where they aren't all to write.
+/// On the plain wire, for names that aren't all to write.
 engine::recipe const& recipe_of(std::span<multi_name const> names) {
   if (names.size() > 1) return plain::mixed;
   return names.front().as == multi_name::hold::read ? plain::reader : plain::permits;

@@ -37,8 +37,8 @@ extern wires const permit_wires;
 [[nodiscard]] engine::recipe const& choose(wires const& kind, std::span<std::string const> names,
                                            lock_options const& options, engine::core& client);
 
-/// The same for the names of a multi_mutex that are taken in one step. A single one is taken as by the kind
-/// of lock that it is of, in the queue of that.
+/// The same for the names of a multi_mutex that are taken in one step. A single name has the recipe, and so
+/// the queue, of a mutex, of the readers of a shared_mutex, or of permits.
 [[nodiscard]] engine::recipe const& choose(std::span<multi_name const> names, lock_options const& options,
                                            engine::core& client);
 

@@ -6,8 +6,8 @@
 
 namespace holdfast::engine {
 
-/// None may after the end of the client, nor in a forked child, whose client is a copy of the parent's:
-/// nothing in it may be touched.
+/// No call may begin after the end of the client, nor in a forked child: the child's client is a copy of the
+/// parent's, in which nothing may be touched.
 class call_gate {
  public:
   call_gate(reactor::loop& loop, client_constants const& client) noexcept : loop_{loop}, client_{client} {}
@@ -22,7 +22,7 @@ class call_gate {
 
   /// Throws errc::closed.
   void check_open() const;
-  /// Before any work is begun: checks both, and starts the thread that finishes it.
+  /// Before any work is begun: checks both, and starts the keeper, which finishes the work.
   void prepare();
   /// The same before a lock is wanted.
   void prepare_acquisition();

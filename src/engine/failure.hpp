@@ -13,10 +13,10 @@ namespace holdfast::engine {
 
 class lock_queue;
 
-/// The word that it begins with.
+/// The word that the refusal begins with.
 [[nodiscard]] std::string_view first_word(std::string_view refusal) noexcept;
 
-/// Whether it passes by itself (LOADING, BUSY…), so that a retry is worth while.
+/// Whether the refusal passes by itself (LOADING, BUSY…), so that a retry is worth while.
 [[nodiscard]] bool is_transient(std::string_view refusal) noexcept;
 
 /// Whether a right is missing.

@@ -14,9 +14,9 @@ namespace holdfast::engine {
 
 /// The record is written ahead of the first request for a lock, so that the holder can be named from the
 /// first moment (docs/decisions/0022). The hint channel, which needs a connection of its own, isn't opened
-/// for short work, but half a second after the first lease or wait of a busy time, if there still is any. The
-/// record is rewritten every 20 s while there is any; after a key was left to its ttl it stays as long as the
-/// key. All under the client's lock; `now` is the time of the event.
+/// for short work, but when anything has been held or waited for half a second. While that lasts the record
+/// is rewritten every 20 s; after a key was left to its ttl the record stays as long as the key. All
+/// under the client's lock; `now` is the time of the event.
 class presence {
  public:
   struct identity {

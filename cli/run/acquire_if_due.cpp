@@ -71,8 +71,8 @@ class due_acquisition {
     return notes_.look();
   }
 
-  /// Empty: the job is due after the pause that it was waited for. So each look that finds it done is
-  /// followed by the end, or by a pause, whatever the looks before it found.
+  /// Nullopt: the pause until the job is due is over. So after each look that finds the job done comes the
+  /// end, or a pause.
   std::optional<wait_result> not_due(due_run const& due, probe::run_look const& look) {
     auto const wake_at = boot_time() + (due.next - look.now);
     if (options_.limit->slots || wake_at > wait_end_) return skipped(options_, why_not_due(due, look));
@@ -82,13 +82,13 @@ class due_acquisition {
     return std::nullopt;
   }
 
-  /// It runs, and a waiter for its end learns whether it has to be run again.
+  /// The job runs, and this call waits for its end, to learn whether it has to be run again.
   [[nodiscard]] bool may_fail_and_be_retried(due_run const& due) const {
     return due.is == due_run::verdict::running && wait_end_ > boot_time() &&
            options_.limit->a_failed_run == run_limit::failed::is_retried;
   }
 
-  /// Empty: the job was run by somebody else after the look, and is due again after a pause.
+  /// Nullopt: another process has run the job since the look, and the pause after that is over.
   std::optional<wait_result> acquire_now() {
     auto attempt = options_;
     auto const remaining = std::chrono::floor<milliseconds>(wait_end_ - boot_time());

@@ -127,7 +127,7 @@ void add_run(command_line& line, action& chosen, words_after const command) {
   add_common(run, values->lock.common);
   run.footer(run_footer);
   run.when_read([values, command, &chosen] {
-    chosen = [options = checked(*values, command), values] {  // they have the words of --command
+    chosen = [options = checked(*values, command), values] {  // `values` has the words of --command
       set_up(values->lock.common);
       return cli::run(options);
     };

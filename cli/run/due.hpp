@@ -26,8 +26,8 @@ struct due_run {
     running,  ///< the same, and it hasn't ended
   };
   verdict is = verdict::due;
-  instant counts_until{};  ///< of one that is due: until when a run that begins now counts
-  instant next{};          ///< of the others: when the job is due again
+  instant counts_until{};  ///< if it is due: until when a run that begins now counts
+  instant next{};          ///< otherwise: when the job is due again
 };
 
 /// A run that has ended with another exit code than 0 has failed, and so has one that hasn't ended and

@@ -107,7 +107,7 @@ void add_lead(command_line& line, action& chosen, words_after const command) {
   add_common(lead, values->lock.common);
   lead.footer(lead_footer);
   lead.when_read([values, command, &chosen] {
-    chosen = [options = checked_lead(*values, command), values] {  // they have the words of --command
+    chosen = [options = checked_lead(*values, command), values] {  // `values` has the words of --command
       set_up(values->lock.common);
       return cli::run(options);
     };

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 using wait_limit = std::optional<std::chrono::milliseconds>;
 
 // loss_watch enforces max_hold, by the end of the command. A command that can't be killed keeps its lock, so
-// the lease has no limit; but with on_lost::warn, where the command goes on without the lock.
+// the lease has no limit; except with on_lost::warn: the command then goes on without the lock.
 lock_options lock_options_for(run_options const& options) {
   return {.ttl = options.ttl,
           .max_hold = options.policy == on_lost::warn ? options.max_hold : 0ms,

@@ -17,7 +17,7 @@ struct turn {
   int signal = 0;            ///< the signal that ended the command, if the exit code comes from that; else 0
   bool ran = false;          ///< the lock was granted
   bool lost = false;         ///< and lost
-  bool told_to_end = false;  ///< holdfast itself got a signal that ends
+  bool told_to_end = false;  ///< holdfast itself got a signal that ends it
   std::chrono::nanoseconds held_for{0};
 };
 

@@ -39,10 +39,10 @@ namespace {
 
 struct servers_of_run {
   std::string whole;  ///< the URL
-  std::string shown;  ///< without its password
+  std::string shown;  ///< the URL without its password
 };
 
-/// As far as it is known before the release.
+/// The exit code as far as it is known before the release.
 int exit_code_of(run_options const& options, supervision const& seen) {
   return seen.lost && options.policy != on_lost::warn ? lost : seen.code;
 }
@@ -157,8 +157,8 @@ turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run c
           .held_for = boot_time() - began};
 }
 
-/// A turn that is to be followed by others. One after the first waits out what goes wrong with the server,
-/// and a program that is missing while it is replaced by a newer one.
+/// A turn that others may follow. After the first turn an error of the server isn't the end, nor a program
+/// that is missing, since a newer one may be about to replace it.
 template <class Turn>
 turn one_of_several(Turn one_turn, bool const first) {
   try {
@@ -175,7 +175,7 @@ turn one_of_several(Turn one_turn, bool const first) {
   }
 }
 
-/// Turns until one is the last. Returns the exit code.
+/// Takes turns until the last one. Returns its exit code.
 template <class Turn>
 int take_turns(run_options const& options, signals const& receiver, service_manager const& manager,
                Turn one_turn) {

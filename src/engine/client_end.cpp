@@ -40,8 +40,8 @@ void core::drain(reactor::lock& hold, time_point until) noexcept {
   }
 }
 
-/// Replies come in order, so the replies to these PINGs come after all the others. Requests that those set
-/// off are for the next call.
+/// Replies come in order, so the replies to these PINGs come after all others. Requests that those others
+/// cause are waited for by the next call.
 void core::wait_behind_all(reactor::lock& hold, time_point until) {
   struct barrier {
     reactor::blocked_thread caller;

@@ -40,9 +40,9 @@ class core : public std::enable_shared_from_this<core> {
   /// For watchers, which hear of each change of an object in the server.
   [[nodiscard]] engine::watches& watches() noexcept { return watches_; }
 
-  /// Ends the client in order: no caller gets a lock any more, those that wait fail, and for at most `drain`
-  /// holders may give theirs back; then as shut(), but that other calls fail instead of being undefined.
-  /// True: nobody held a lease by then. Throws where a callback can't wait.
+  /// Ends the client in order: no caller gets a lock any more, waiting callers fail, and for at most `drain`
+  /// holders may give their leases back. Then as shut(), but other calls fail instead of being undefined.
+  /// True: there was no lease left by then. Throws where a callback can't wait.
   bool shut_down_within(std::chrono::nanoseconds drain);
   /// Ends the client within a bounded time: releases the leases and fails the waiting callers. False: a
   /// thread is inside a callback that couldn't be waited for, and this object has to outlive it.

@@ -12,8 +12,8 @@ namespace {
 /// Hints kept at a time. A serious requester repeats its hint.
 constexpr std::size_t most_hints = 64;
 
-/// Any client that knows this one may send any number of hints. Scanning all held locks takes one part in so
-/// many of the time, at the most.
+/// Any client that knows this client's uuid may send any number of hints. At most one part in so many of the
+/// time goes to scanning the held locks.
 constexpr int parts = 50;
 constexpr std::chrono::milliseconds between_looks{10};
 

@@ -38,11 +38,11 @@ struct deadlocks::watch {
   waiter* caller;  ///< null: its wait is over
   blocked_wait wait{};
   std::string text{};
-  std::string former{};               ///< of an earlier statement, which may still stand there
-  std::vector<std::string> places{};  ///< the keys where something may stand
-  std::int64_t statements = 0;        ///< so many under this id
+  std::string former{};               ///< the text of an earlier statement, which may still be there
+  std::vector<std::string> places{};  ///< the keys that may have a statement
+  std::int64_t statements = 0;        ///< how many were made under this id
   std::size_t awaited = 0;            ///< answers to requests that were sent together
-  bool all_fine = true;               ///< of these, as far as they have come
+  bool all_fine = true;               ///< none of these answers is an error so far
   std::optional<circle_search> search{};
   suspicion suspected{};
   std::map<std::string, process_info, std::less<>> known{};  ///< the processes of its circle, by client
@@ -119,7 +119,7 @@ void deadlocks::go_on(watch_ptr const& watched) noexcept {
   }
 }
 
-/// Which wait is the youngest goes by the server's clock.
+/// The server's clock decides which wait is the youngest.
 void deadlocks::ask_for_time(watch_ptr const& watched) {
   auto const& name = watched->wait.names.front();
   backend_.run(look_at_holders(name), [this, watched](net::response&& response) {
@@ -165,8 +165,8 @@ void deadlocks::for_each_slot(std::span<std::string const> keys, F f) const {
   for (auto const& [slot, together] : by_slot) f(together);
 }
 
-/// Sent at most once: a copy that comes late would be taken for a later one. What wasn't answered may still
-/// arrive: then the wait goes on under another id, so that nobody takes that for news.
+/// Sent at most once: a late copy would count as a later statement. A statement that isn't answered may still
+/// arrive late, so the wait goes on under another id.
 void deadlocks::publish(watch_ptr const& watched) {
   if (!watched->all_fine) begin_anew(*watched);
   auto places = places_of(watched->caller->thread);
@@ -174,8 +174,8 @@ void deadlocks::publish(watch_ptr const& watched) {
   std::ranges::set_difference(watched->places, places, std::back_inserter(left));
   if (!left.empty()) take_back(*watched, left);
   watched->places = std::move(places);
-  if (watched->places.empty()) return;  // and it gets none while it waits
-  watched->awaited = 1;                 // this function
+  if (watched->places.empty()) return;  // it holds nothing, and gets nothing while it waits
+  watched->awaited = 1;                 // for this function
   auto fine = true;
   try {
     for_each_slot(watched->places, [&](std::vector<key> const& together) {
@@ -251,7 +251,7 @@ void deadlocks::on_looked(watch_ptr const& watched, std::string const& name,
                           net::response const& response) noexcept {
   if (watched->caller == nullptr) return;
   try {
-    // Where it may not look, and at a name that nobody can look at, nothing is found.
+    // Without the right to look at a name, or if it can't be looked at, nothing is found there.
     if (!response.failure && !is_transient(response.reply.text)) {
       watched->search->found(read_blocked_holds(name, response.reply).all);
       look_further(watched);
@@ -263,7 +263,7 @@ void deadlocks::on_looked(watch_ptr const& watched, std::string const& name,
   pause(*watched);
 }
 
-/// The processes of the others.
+/// Asks for the records of the other processes in the circle.
 void deadlocks::ask_for_records(watch_ptr const& watched) {
   watched->known.clear();
   watched->known.emplace(client_.uuid, describe_self(client_.options.label));
@@ -271,7 +271,7 @@ void deadlocks::ask_for_records(watch_ptr const& watched) {
     for (auto const* const id : {&hold.owner, &hold.wait.id})
       watched->known.try_emplace(std::string{uuid_of(*id)});
   }
-  watched->awaited = 1;  // this function
+  watched->awaited = 1;  // for this function
   try {
     for (auto& [uuid, process] : watched->known) {
       if (uuid == client_.uuid || uuid.empty()) continue;
@@ -284,7 +284,7 @@ void deadlocks::ask_for_records(watch_ptr const& watched) {
       ++watched->awaited;
     }
   } catch (std::bad_alloc const&) {
-    // Locks that weren't asked for are unknown.
+    // Processes that weren't asked for are unknown.
   }
   report(watched);
 }

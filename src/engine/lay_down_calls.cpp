@@ -11,19 +11,19 @@
 namespace holdfast::engine {
 namespace {
 
-std::string can_t_wait(lease_state const& lease) {
+std::string cannot_lay_down(lease_state const& lease) {
   return "a lease of " + lease.queue().title() + " can't be given back to wait: ";
 }
 
 error not_held(lease_state const& lease) {
   auto const cause = lease.cause();
-  return {errc::lost, can_t_wait(lease) + (cause == loss_cause::none ? std::string{"it was released"}
-                                                                     : std::string{to_string(cause)})};
+  return {errc::lost, cannot_lay_down(lease) + (cause == loss_cause::none ? std::string{"it was released"}
+                                                                          : std::string{to_string(cause)})};
 }
 
 error entered_again(lease_state const& lease) {
   return {std::errc::resource_deadlock_would_occur,
-          can_t_wait(lease) + "the lock was entered again, and the other leases hold it as well"};
+          cannot_lay_down(lease) + "the lock was entered again, and the other leases hold it as well"};
 }
 
 /// Waits until no renewal is under way. When a connection breaks, the renewal and the request to lay the
@@ -57,7 +57,7 @@ void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) 
   gate_.check_process();
   if (!reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
-                can_t_wait(*lease) + "too many callbacks wait already"};
+                cannot_lay_down(*lease) + "too many callbacks wait already"};
   }
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();

@@ -84,7 +84,7 @@ void lock_calls::cancel(waiter& caller) noexcept {
 time_point lock_calls::patient_until(wait_limit wait, outages in_outage, time_point now) const noexcept {
   auto const waits = !wait || wait->count() > 0;
   auto const patience = client_.options.patience;
-  if (in_outage == outages::told_of_at_once) return time_point::min();
+  if (in_outage == outages::reported_at_once) return time_point::min();
   if (patience.count() > 0) return now + patience;
   if (in_outage == outages::waited_out && waits) return time_point::max();
   return wait && waits ? now + *wait : time_point::min();

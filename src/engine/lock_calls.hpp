@@ -26,9 +26,9 @@ using wait_limit = std::optional<std::chrono::nanoseconds>;
 /// What a caller does about a server that can't be reached before its first reply. After the first reply all
 /// callers wait. client_options::patience limits both.
 enum class outages {
-  told_of,  ///< it waits while its time isn't up; for connect_timeout if that has no limit, or is zero
-  told_of_at_once,  ///< it waits for connect_timeout, whatever the patience
-  waited_out,       ///< it waits until its time is up: the server is known to exist
+  reported,          ///< it waits until its time is up; for connect_timeout if that has no limit, or is zero
+  reported_at_once,  ///< it waits for connect_timeout, whatever the patience
+  waited_out,        ///< it waits until its time is up: the server is known to exist
 };
 
 /// From any thread, without the lock. Each function takes the lock, starts its operation, and waits or
@@ -50,12 +50,12 @@ class lock_calls {
   /// `amount`: the number of permits. A kind of lock without leases grants a lease that is over already.
   [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
                                         wait_limit wait, std::stop_token const& stop, int amount = 1,
-                                        outages in_outage = outages::told_of) {
+                                        outages in_outage = outages::reported) {
     return acquire(queue, options, wait, stop, {.amount = amount, .in_outage = in_outage});
   }
   struct particulars {
     int amount = 1;
-    outages in_outage = outages::told_of;
+    outages in_outage = outages::reported;
     std::uint64_t in_place_of = 0;  ///< see waiter::in_place_of
     std::uint64_t number = 0;       ///< see waiter::number
   };
@@ -64,7 +64,7 @@ class lock_calls {
                                         particulars const& wanted);
   void async_acquire(lock_queue_ptr const& queue, effective_options_ptr const& options, wait_limit wait,
                      std::stop_token stop, acquire_handler done, int amount = 1,
-                     outages in_outage = outages::told_of) {
+                     outages in_outage = outages::reported) {
     async_acquire(queue, options, wait, std::move(stop), std::move(done),
                   {.amount = amount, .in_outage = in_outage});
   }

@@ -45,9 +45,9 @@ class progress {
   /// Waits through outages after the first reply, like a caller that waits for a single lock; but not for a
   /// server to which no connection was ever made.
   [[nodiscard]] engine::outages outages() const {
-    if (!sequence_.may_wait()) return engine::outages::told_of_at_once;
+    if (!sequence_.may_wait()) return engine::outages::reported_at_once;
     return begun_ && next().core().stats().connects > 0 ? engine::outages::waited_out
-                                                        : engine::outages::told_of;
+                                                        : engine::outages::reported;
   }
 
   /// Records the lease of the next group, or null when the group was busy. Returns the pause before the next

@@ -26,7 +26,7 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   auto const& first = queue.waiters.front();
   if (!queue.lock_recipe().leased)
     return contender.amount == first.amount ? grant_use::for_good : grant_use::other_amount;
-  // Where the order isn't strict the amount of a leased kind is that of all permits.
+  // On Redisson's wire, where the order isn't strict, the amount is the number of all permits.
   if (queue.lock_recipe().order == order::strict && contender.amount != first.amount)
     return grant_use::other_amount;
   if (first.options->acknowledged() && !contender.acknowledged) return grant_use::unacknowledged;
@@ -80,10 +80,10 @@ bool may_pass(lock_queue const& queue, bool by_message) noexcept {
 bool still_to_release(lease_state const& lease, time_point now) noexcept {
   // At a limit, or when its release was requested; and of several names perhaps only one is gone.
   auto const cause = lease.cause();
-  auto const of_one_name = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
-  auto const ended =
-      cause == loss_cause::limit_reached || (of_one_name && lease.queue().lock_recipe().several != nullptr);
-  auto const ours = cause == loss_cause::forced || (ended && !lease.options().keep);
+  auto const taken_away = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
+  auto const may_be_left =
+      cause == loss_cause::limit_reached || (taken_away && lease.queue().lock_recipe().several != nullptr);
+  auto const ours = cause == loss_cause::forced || (may_be_left && !lease.options().keep);
   return ours && now < lease.deadline();
 }
 

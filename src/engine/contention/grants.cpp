@@ -32,7 +32,7 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
       if (is_good_for(queue.waiters.front(), sent_at)) {
         take_for_good(queue, grant.token, sent_at, now);
       } else {
-        requests_.send(queue, now);  // the caller that it was for has left
+        requests_.send(queue, now);  // the caller that the request was for has left
       }
       return;
     case grant_use::other_amount:

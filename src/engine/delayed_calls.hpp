@@ -13,8 +13,8 @@ class delayed_calls {
  public:
   explicit delayed_calls(reactor::loop& loop) noexcept : loop_{loop} {}
 
-  /// Calls `f` once, at `when`. Throws std::bad_alloc, and then has no effect.
-  void add(time_point when, callback<void()> f) {
+  /// Calls `f` once, at `when`. Throws std::bad_alloc, and then has no effect, and `f` is unchanged.
+  void add(time_point when, callback<void()>&& f) {
     auto const added = all_.emplace(all_.end());
     added->call = std::move(f);
     added->timer.set([this, added] {

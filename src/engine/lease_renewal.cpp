@@ -31,6 +31,7 @@ struct lease_calls::renewal {
 
   lease_state_ptr lease;  ///< until it is over
   callback<void()> finished{};
+  renewal_handler done{};  ///< of who doesn't wait
   reactor::timer bell{std::function<void()>{}};
   std::shared_ptr<error const> failure{};
   bool over = false;
@@ -101,11 +102,12 @@ void lease_calls::async_renew(lease_state& lease, renewal_handler done) {
   gate_.prepare();
   auto const request = std::make_shared<renewal>(lease);
   reactor::loop::calls ready;
-  ready.emplace_back([request, done = std::move(done)]() mutable { done(request->failure); });
+  ready.emplace_back([request] { std::exchange(request->done, {})(request->failure); });
   request->finished = [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
     loop_.defer(std::move(ready));
   };
+  request->done = std::move(done);  // not before: ended by an exception it would end with the lock held
   loop_.add_interest(1);
   begin_renewal(request);
   loop_.leave(hold);

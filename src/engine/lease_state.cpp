@@ -47,14 +47,15 @@ reactor::loop::calls lease_state::lose(loss_cause cause) noexcept {
   return drop_listeners();
 }
 
-reactor::loop::calls lease_state::set_warning(time_point when, move_only_function<void()> f) {
-  auto given = std::make_shared<warning>(warning{.callback = std::move(f)});
+reactor::loop::calls lease_state::set_warning(time_point when, move_only_function<void()>&& f) {
+  auto given = std::make_shared<warning>();
   reactor::loop::calls ready;
   ready.emplace_back([given] {
     auto warn = std::exchange(given->callback, {});
     if (!given->cancelled) warn();
   });
   more().warn_at = when;
+  given->callback = std::move(f);
   auto before = drop_warning();
   extras_->warn = std::move(ready);
   extras_->warned = std::move(given);

@@ -82,7 +82,7 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   void set_limit(time_point when) { more().limit = when; }
   /// Calls `f` once, at `when`: the limit is near. The result destroys an earlier warning, like
   /// drop_listeners().
-  [[nodiscard]] reactor::loop::calls set_warning(time_point when, move_only_function<void()> f);
+  [[nodiscard]] reactor::loop::calls set_warning(time_point when, move_only_function<void()>&& f);
   /// Takes out the warning, which is due now.
   [[nodiscard]] reactor::loop::calls take_warning() noexcept {
     extras_->warn_at = time_point::max();
@@ -98,7 +98,8 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   void set_released() noexcept { state_.store(state::released, std::memory_order_release); }
 
   [[nodiscard]] std::stop_token stop_token();
-  void add_listener(move_only_function<void(loss_cause)> f) { notice().listeners.push_back(std::move(f)); }
+  /// If it throws, `f` is unchanged: it may own what needs the lock to end. So with set_warning().
+  void add_listener(move_only_function<void(loss_cause)>&& f) { notice().listeners.push_back(std::move(f)); }
 
   /// Marks it lost. The result notifies the listeners, and is to be called without the lock.
   [[nodiscard]] reactor::loop::calls lose(loss_cause cause) noexcept;

@@ -43,12 +43,10 @@ struct blocked_waiter final : waiter {
 /// does.
 struct called_waiter final : waiter {
   called_waiter(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
-                effective_options_ptr requested, std::function<void()> when_time_is_up,
-                acquire_handler handler)
-      : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)},
+                effective_options_ptr requested)
+      : waiter{std::move(target), std::move(requested), std::function<void()>{}},
         loop{client_loop},
-        circles{watching},
-        done_handler{std::move(handler)} {}
+        circles{watching} {}
   void finished() noexcept override {
     if (thread != 0) circles.end(*this);
     loop.add_interest(-1);
@@ -59,7 +57,7 @@ struct called_waiter final : waiter {
 
   reactor::loop& loop;
   deadlocks& circles;
-  acquire_handler done_handler;
+  acquire_handler done_handler{};
   std::shared_ptr<called_waiter> self{};
   std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
 };
@@ -138,8 +136,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   auto observed = observe_caller(client_);
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  auto caller = std::make_shared<called_waiter>(loop_, deadlocks_, queue, options, std::function<void()>{},
-                                                std::move(done));
+  auto caller = std::make_shared<called_waiter>(loop_, deadlocks_, queue, options);
   caller->time_up.set([this, raw = caller.get()] { membership_.on_time_up(*raw, boot_clock::now()); });
   std::function<void()> on_stop;
   if (stop.stop_possible()) {
@@ -148,6 +145,9 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
     };
   }
   loop_.promise();
+  // Nothing fails from here on. Before, the handler would end with the lock held, which what it owns may
+  // need.
+  caller->done_handler = std::move(done);
   caller->self = caller;
   caller->tries_only = wait && wait->count() <= 0;
   caller->observed = std::move(observed);
@@ -213,14 +213,16 @@ void lock_calls::count_as_held(std::vector<std::pair<std::string, std::string>> 
 
 void lock_calls::async_pause(std::chrono::nanoseconds time, callback<void()> done) {
   gate_.check_process();
-  reactor::lock hold{loop_.mutex()};
-  gate_.prepare();
   reactor::loop::calls ready;
   ready.push_back(std::move(done));
-  delayed_.add(boot_clock::now() + time, [this, ready = std::move(ready)]() mutable {
+  // Made before the lock is held: if the rest fails, `done` ends without it.
+  callback<void()> at_end = [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
     loop_.defer(std::move(ready));
-  });
+  };
+  reactor::lock hold{loop_.mutex()};
+  gate_.prepare();
+  delayed_.add(boot_clock::now() + time, std::move(at_end));
   loop_.add_interest(1);
   loop_.leave(hold);
 }

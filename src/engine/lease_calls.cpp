@@ -123,12 +123,11 @@ release_result lease_calls::await_end(std::shared_ptr<ending> const& begun) noex
 
 void lease_calls::async_release(lease_state_ptr& lease,
                                 move_only_function<void(release_result)> done) noexcept {
+  auto said_here = release_result::unknown;  // if there is no memory to report the outcome
   if (client_.forked()) {
     (void)lease.detach();
-    if (done) done(release_result::lost);
-    return;
-  }
-  {
+    said_here = release_result::lost;
+  } else {
     reactor::lock hold{loop_.mutex()};
     release_handler report;
     try {
@@ -147,7 +146,7 @@ void lease_calls::async_release(lease_state_ptr& lease,
   }
   if (!done) return;
   try {
-    done(release_result::unknown);  // there is no memory to report the outcome
+    done(said_here);
   } catch (...) {
     return;
   }

@@ -1,8 +1,10 @@
 #include "reactor/moved_clock.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/fork.hpp"
 #include "reactor/reactor.hpp"
@@ -29,22 +31,27 @@ void moved_clock::strike_off(loop& each) noexcept {
   if (each.next_ != nullptr) each.next_->previous_ = each.previous_;
 }
 
-/// The lock of a loop is only tried: a thread that holds it may be about to take a guard.
+/// The lock of a loop is only tried: a thread that holds it may be about to take a guard. Only those that
+/// were missed are tried again: of many busy loops there may never be a moment at which all are free.
 void moved_clock::for_each(std::function<void(loop&)> const& f) {
-  for (auto missed = true; missed;) {
-    missed = false;
-    {
-      std::lock_guard const hold{guard()};
-      for (auto* each = first; each != nullptr; each = each->next_) {
-        lock const inside{each->mutex_, std::try_to_lock};
-        if (inside.owns_lock()) {
-          f(*each);
-        } else {
-          missed = true;
-        }
+  std::vector<loop const*> missed;
+  auto const visit = [&](auto const& wanted) {
+    std::lock_guard const hold{guard()};
+    for (auto* each = first; each != nullptr; each = each->next_) {
+      if (!wanted(each)) continue;
+      lock const inside{each->mutex_, std::try_to_lock};
+      if (inside.owns_lock()) {
+        f(*each);
+      } else {
+        missed.push_back(each);
       }
     }
-    if (missed) std::this_thread::yield();
+  };
+  visit([](loop const*) { return true; });
+  while (!missed.empty()) {
+    std::this_thread::yield();
+    auto const again = std::exchange(missed, {});
+    visit([&again](loop const* each) { return std::ranges::find(again, each) != again.end(); });
   }
 }
 

@@ -15,8 +15,8 @@ struct moved_clock {
   static void enlist(loop& each) noexcept;
   static void strike_off(loop& each) noexcept;
 
-  /// Calls f for each loop of this process, and takes its lock for that. f may be called again for one: it
-  /// must do no harm.
+  /// Calls f for each loop of this process, and takes its lock for that. f may be called again for one that
+  /// is made meanwhile: it must do no harm.
   static void for_each(std::function<void(loop&)> const& f);
 
   /// The time has moved: sees to it that due timers fire.

@@ -106,6 +106,9 @@ class [[nodiscard]] fault {
 /// has the commands that Holdfast uses. A test of the servers' behaviour needs servers.
 ///
 /// *Threads.* All functions may be called from all threads, and in callbacks.
+///
+/// *Forks.* A forked child makes deployments of its own, with other names: those of its parent are of no use
+/// to it, nor is a manual_clock.
 class deployment {
  public:
   /// What clients see.

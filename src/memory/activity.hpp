@@ -3,32 +3,41 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
 
 namespace holdfast::memory {
 
-/// Something that is on its way for the life of this object: a handler that was posted to a client's loop.
+/// Handlers that were posted to the loop of one client, until they have run. None count any more from close()
+/// on: they do nothing then, and the loop of a client that has ended may never run them.
 class activity {
  public:
-  activity() noexcept : counted_{true} {
+  activity() = default;
+  activity(activity const&) = delete;
+  activity& operator=(activity const&) = delete;
+  ~activity() = default;
+
+  void begin() noexcept {
+    if (own_.fetch_add(1) < 0) return;
     begun_.fetch_add(1);
     under_way_.fetch_add(1);
   }
-  activity(activity&& other) noexcept : counted_{std::exchange(other.counted_, false)} {}
-  activity& operator=(activity&&) = delete;
-  ~activity() {
-    if (counted_) under_way_.fetch_sub(1);
+  void end() noexcept {
+    if (own_.fetch_sub(1) > 0) under_way_.fetch_sub(1);
   }
+  /// Once.
+  void close() noexcept { under_way_.fetch_sub(own_.fetch_sub(closed)); }
 
   /// How many there have been: unchanged if nothing has begun in between.
   [[nodiscard]] static std::uint64_t begun() noexcept { return begun_.load(); }
   [[nodiscard]] static bool any() noexcept { return under_way_.load() != 0; }
 
  private:
+  /// More than there can be at a time.
+  static constexpr std::int64_t closed = std::int64_t{1} << 40;
+
   static inline constinit std::atomic<std::uint64_t> begun_{0};
   static inline constinit std::atomic<std::int64_t> under_way_{0};
 
-  bool counted_;
+  std::atomic<std::int64_t> own_{0};  ///< less than zero: closed
 };
 
 }  // namespace holdfast::memory

@@ -1,10 +1,12 @@
 #include "memory/dataset.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <set>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 #include "memory/arguments.hpp"
 #include "resp/make_reply.hpp"
@@ -34,39 +36,41 @@ bool writes(std::string_view name, resp::reply const& reply) {
 
 }  // namespace
 
-std::map<std::string, dataset::handler, std::less<>> const& dataset::handlers() {
-  static std::map<std::string, handler, std::less<>> const all{
-      {"PING", &dataset::ping},       {"TIME", &dataset::time},
-      {"PUBLISH", &dataset::publish}, {"DEL", &dataset::del},
-      {"EXISTS", &dataset::exists},   {"TYPE", &dataset::type},
-      {"PEXPIRE", &dataset::pexpire}, {"PTTL", &dataset::pttl},
-      {"GET", &dataset::get},         {"SET", &dataset::set},
-      {"INCR", &dataset::incr},       {"INCRBY", &dataset::incrby},
-      {"DECRBY", &dataset::decrby},   {"GETRANGE", &dataset::getrange},
-      {"APPEND", &dataset::append},   {"HSET", &dataset::hset},
-      {"HSETNX", &dataset::hsetnx},   {"HGET", &dataset::hget},
-      {"HDEL", &dataset::hdel},       {"HEXISTS", &dataset::hexists},
-      {"HLEN", &dataset::hlen},       {"HKEYS", &dataset::hkeys},
-      {"HGETALL", &dataset::hgetall}, {"HSTRLEN", &dataset::hstrlen},
-      {"HSCAN", &dataset::hscan},     {"LPOS", &dataset::lpos},
-      {"ZADD", &dataset::zadd},       {"ZINCRBY", &dataset::zincrby},
-      {"ZREM", &dataset::zrem},       {"ZSCORE", &dataset::zscore},
-      {"ZRANK", &dataset::zrank},     {"ZCARD", &dataset::zcard},
-      {"ZCOUNT", &dataset::zcount},   {"ZRANGE", &dataset::zrange},
-      {"ZPOPMIN", &dataset::zpopmin}, {"ZRANGEBYSCORE", &dataset::zrangebyscore},
-      {"LPUSH", &dataset::lpush},     {"LLEN", &dataset::llen},
-      {"RPUSH", &dataset::rpush},     {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
-      {"LPOP", &dataset::lpop},       {"LINDEX", &dataset::lindex},
-      {"LRANGE", &dataset::lrange},   {"LREM", &dataset::lrem}};
-  return all;
+dataset::handler dataset::handler_of(std::string_view name) noexcept {
+  using named = std::pair<std::string_view, handler>;
+  static constexpr auto all =
+      std::to_array<named>({{"PING", &dataset::ping},       {"TIME", &dataset::time},
+                            {"PUBLISH", &dataset::publish}, {"DEL", &dataset::del},
+                            {"EXISTS", &dataset::exists},   {"TYPE", &dataset::type},
+                            {"PEXPIRE", &dataset::pexpire}, {"PTTL", &dataset::pttl},
+                            {"GET", &dataset::get},         {"SET", &dataset::set},
+                            {"INCR", &dataset::incr},       {"INCRBY", &dataset::incrby},
+                            {"DECRBY", &dataset::decrby},   {"GETRANGE", &dataset::getrange},
+                            {"APPEND", &dataset::append},   {"HSET", &dataset::hset},
+                            {"HSETNX", &dataset::hsetnx},   {"HGET", &dataset::hget},
+                            {"HDEL", &dataset::hdel},       {"HEXISTS", &dataset::hexists},
+                            {"HLEN", &dataset::hlen},       {"HKEYS", &dataset::hkeys},
+                            {"HGETALL", &dataset::hgetall}, {"HSTRLEN", &dataset::hstrlen},
+                            {"HSCAN", &dataset::hscan},     {"LPOS", &dataset::lpos},
+                            {"ZADD", &dataset::zadd},       {"ZINCRBY", &dataset::zincrby},
+                            {"ZREM", &dataset::zrem},       {"ZSCORE", &dataset::zscore},
+                            {"ZRANK", &dataset::zrank},     {"ZCARD", &dataset::zcard},
+                            {"ZCOUNT", &dataset::zcount},   {"ZRANGE", &dataset::zrange},
+                            {"ZPOPMIN", &dataset::zpopmin}, {"ZRANGEBYSCORE", &dataset::zrangebyscore},
+                            {"LPUSH", &dataset::lpush},     {"LLEN", &dataset::llen},
+                            {"RPUSH", &dataset::rpush},     {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
+                            {"LPOP", &dataset::lpop},       {"LINDEX", &dataset::lindex},
+                            {"LRANGE", &dataset::lrange},   {"LREM", &dataset::lrem}});
+  auto const* const found = std::ranges::find(all, name, &named::first);
+  return found == all.end() ? nullptr : found->second;
 }
 
 resp::reply dataset::execute(command const& words, time_point now) {
   now_ = now;
-  auto const found = handlers().find(words.front());
-  if (found == handlers().end()) throw std::logic_error{"the server in memory doesn't have " + words.front()};
+  auto const carry_out = handler_of(words.front());
+  if (carry_out == nullptr) throw std::logic_error{"the server in memory doesn't have " + words.front()};
   try {
-    auto reply = (this->*found->second)(std::span{words}.subspan(1));
+    auto reply = (this->*carry_out)(std::span{words}.subspan(1));
     if (count_write_ && writes(words.front(), reply)) note_write();
     new_.clear();
     return reply;

@@ -82,7 +82,8 @@ class dataset {
   /// The members of a sorted set with their scores, in order.
   using ranking = std::vector<std::pair<double, std::string>>;
 
-  [[nodiscard]] static std::map<std::string, handler, std::less<>> const& handlers();
+  /// Null: there is no such command.
+  [[nodiscard]] static handler handler_of(std::string_view name) noexcept;
   [[nodiscard]] value* find(std::string const& key);
   /// Null: there is no such key. Throws wrong_type.
   template <class T>

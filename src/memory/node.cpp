@@ -4,22 +4,29 @@
 #include <chrono>
 #include <ctime>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
+#include "base/fork.hpp"
 #include "memory/session.hpp"
 
 namespace holdfast::memory {
 namespace {
 
 struct directory {
-  std::mutex guard;
   std::map<std::string, std::weak_ptr<node>, std::less<>> nodes;
   std::multimap<std::string, std::weak_ptr<node>> ended;  ///< and may have clients
 };
+/// Made with the first node and never destroyed, as the interpreter (server.cpp).
+constinit directory* known_nodes = nullptr;
+
+std::mutex& directory_guard() noexcept { return guard_across_fork(static_cast<void const*>(&known_nodes)); }
+
+/// With directory_guard() held.
 directory& all_nodes() {
-  static directory all;
-  return all;
+  if (known_nodes == nullptr) known_nodes = std::make_unique<directory>().release();
+  return *known_nodes;
 }
 
 /// TIME is the time of day, also beside a clock that a test holds.
@@ -47,8 +54,8 @@ std::shared_ptr<node> node::make(std::string name, int replicas) {
   auto made = std::make_shared<node>(std::move(name), replicas);
   std::vector<std::shared_ptr<node>> former;
   {
+    std::lock_guard const hold{directory_guard()};
     auto& all = all_nodes();
-    std::lock_guard const hold{all.guard};
     if (!all.nodes.try_emplace(made->name(), made).second) {
       throw std::invalid_argument{"memory://" + made->name() +
                                   ": there is a deployment of that name in this process already"};
@@ -64,8 +71,8 @@ std::shared_ptr<node> node::make(std::string name, int replicas) {
 }
 
 std::shared_ptr<node> node::find(std::string_view name) {
-  auto& all = all_nodes();
-  std::lock_guard const hold{all.guard};
+  std::lock_guard const hold{directory_guard()};
+  auto const& all = all_nodes();
   auto const known = all.nodes.find(name);
   return known == all.nodes.end() ? nullptr : known->second.lock();
 }
@@ -141,8 +148,8 @@ void node::forget_scripts() {
 
 void node::shut() {
   {
+    std::lock_guard const hold{directory_guard()};
     auto& all = all_nodes();
-    std::lock_guard const hold{all.guard};
     std::erase_if(all.ended, [](auto const& former) { return former.second.expired(); });
     auto const known = all.nodes.find(name_);
     all.ended.emplace(name_, known->second);

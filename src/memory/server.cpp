@@ -3,28 +3,31 @@
 #include <openssl/sha.h>
 
 #include <cstdlib>
+#include <memory>
 #include <mutex>
 #include <string_view>
 
+#include "base/fork.hpp"
 #include "memory/lua_scripts.hpp"
 #include "resp/make_reply.hpp"
 
 namespace holdfast::memory {
 namespace {
 
-/// One for all servers of this process, since compiled scripts are the same in each.
-struct shared_interpreter {
-  std::mutex guard;
-  lua_scripts scripts;
-};
-shared_interpreter& interpreter() {
-  static shared_interpreter shared;
-  return shared;
-}
+/// One for all servers of this process, since compiled scripts are the same in each. Made with the first
+/// script and never destroyed: clients that are left give back what they hold in exit(), behind the
+/// destructors of what was made after them.
+constinit lua_scripts* interpreter = nullptr;
 
+std::mutex& interpreter_guard() noexcept { return guard_across_fork(static_cast<void const*>(&interpreter)); }
+
+/// Not by SHA1(), which needs what OpenSSL has given up when clients give back in exit() what they hold.
 std::string sha1_of(std::string const& source) {
   unsigned char digest[SHA_DIGEST_LENGTH];
-  ::SHA1(reinterpret_cast<unsigned char const*>(source.data()), source.size(), digest);
+  SHA_CTX hash{};
+  ::SHA1_Init(&hash);
+  ::SHA1_Update(&hash, source.data(), source.size());
+  ::SHA1_Final(digest, &hash);
   constexpr std::string_view digits = "0123456789abcdef";
   std::string result;
   for (auto const byte : digest) {
@@ -78,13 +81,13 @@ void server::start_again(std::string run_id) {
 resp::reply server::run(std::string const& source, command const& words, time_point now) {
   auto const count = static_cast<std::size_t>(std::strtol(words[2].c_str(), nullptr, 10));
   auto const keys_end = words.begin() + 3 + static_cast<std::ptrdiff_t>(count);
-  auto& lua = interpreter();
-  std::lock_guard const hold{lua.guard};
-  return lua.scripts.run(source, {words.begin() + 3, keys_end}, {keys_end, words.end()},
-                         [this, now](command const& call) {
-                           if (call.front() == "PUBSUB") return count_listeners(call.back());
-                           return data_.execute(call, now);
-                         });
+  std::lock_guard const hold{interpreter_guard()};
+  if (interpreter == nullptr) interpreter = std::make_unique<lua_scripts>().release();
+  return interpreter->run(source, {words.begin() + 3, keys_end}, {keys_end, words.end()},
+                          [this, now](command const& call) {
+                            if (call.front() == "PUBSUB") return count_listeners(call.back());
+                            return data_.execute(call, now);
+                          });
 }
 
 resp::reply server::count_listeners(std::string const& channel) const {

@@ -68,10 +68,23 @@ class transport final : public net::transport, public std::enable_shared_from_th
     io_handler done{};
   };
 
+  /// Keeps the transport, and counts, for its life.
+  struct on_its_way {
+    explicit on_its_way(std::shared_ptr<transport> self) noexcept : to{std::move(self)} {
+      to->activity_.begin();
+    }
+    on_its_way(on_its_way&&) = default;
+    on_its_way& operator=(on_its_way&&) = delete;
+    ~on_its_way() {
+      if (to) to->activity_.end();
+    }
+
+    std::shared_ptr<transport> to;
+  };
+
   template <class F>
   void post(F f) {
-    asio::post(
-        io_, [self = shared_from_this(), on_its_way = activity{}, f = std::move(f)]() mutable { f(*self); });
+    asio::post(io_, [posted = on_its_way{shared_from_this()}, f = std::move(f)]() mutable { f(*posted.to); });
   }
 
   /// Empty: connected.
@@ -86,8 +99,8 @@ class transport final : public net::transport, public std::enable_shared_from_th
 
   void leave() noexcept {
     std::lock_guard const hold{node_->guard()};
-    closed_ = true;
     session_.reset();
+    if (!std::exchange(closed_, true)) activity_.close();
     try {
       if (reading_.done) post_read();
     } catch (std::exception const&) {
@@ -125,6 +138,7 @@ class transport final : public net::transport, public std::enable_shared_from_th
 
   asio::io_context& io_;
   std::shared_ptr<node> const node_;
+  activity activity_{};
   // With the node's guard held.
   std::optional<session> session_;
   read reading_{};

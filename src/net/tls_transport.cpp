@@ -68,6 +68,9 @@ void must(bool done, char const* problem) {
 }
 
 asio::ssl::context make_context(tls_options const& options) {
+  // Before anything else uses it: OpenSSL must not end itself in exit(), where a client may have to connect
+  // once more to give its locks back, and its thread may connect at any time.
+  ::OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT | OPENSSL_INIT_LOAD_SSL_STRINGS, nullptr);
   asio::ssl::context context{asio::ssl::context::tls_client};
   must(::SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) == 1,
        "OpenSSL has no TLS 1.2");

@@ -1,6 +1,10 @@
 /// TLS with a private certificate authority, with right and wrong certificates.
 #include "fault.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <thread>
 
 namespace holdfast::test {
@@ -103,6 +107,33 @@ TEST_F(tls, survives_the_end_of_its_connections) {
     EXPECT_EQ(lease.release(), release_result::released);
   }
   EXPECT_TRUE(nothing_left_behind());
+}
+
+client* client_at_exit = nullptr;
+raw_redis* server_at_exit = nullptr;
+
+/// Registered before the client is used, and so before anything that OpenSSL registers.
+void connect_again_at_exit() {
+  server_at_exit->command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  auto const connected = failure_of([] { client_at_exit->connect(); }).code == std::error_code{};
+  ::_exit(connected ? 0 : 3);
+}
+
+TEST_F(tls, connects_once_more_while_the_process_exits) {
+  std::fflush(nullptr);  // otherwise the child writes it again
+  auto const child = ::fork();
+  if (child == 0) {
+    server_at_exit = &raw_;
+    client redis{server_.url(), with_long_timeouts()};
+    client_at_exit = &redis;
+    std::atexit(connect_again_at_exit);
+    redis.connect();
+    std::exit(2);
+  }
+  auto status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace

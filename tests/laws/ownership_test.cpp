@@ -70,6 +70,7 @@ TEST_P(ownership, shows_a_ttl_on_every_key_at_every_look) {
     }
     return HasFailure() || checked_enough();
   }));
+  for (auto& each : workers) EXPECT_THAT(each.read_line(60s), testing::StartsWith("taken "));
 }
 
 TEST_P(ownership, renews_for_as_long_as_it_is_held_and_not_longer) {

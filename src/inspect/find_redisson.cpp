@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/distinct.hpp"
 #include "inspect/search.hpp"
 #include "scripts/inspect.hpp"
 
@@ -79,8 +80,7 @@ bool find_waited_for(search& query) {
     if (text.starts_with(latch_prefix) && text.ends_with('}'))
       names.emplace_back(text.substr(latch_prefix.size(), text.size() - latch_prefix.size() - 1));
   }
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
+  make_distinct(names);
   return query.show(std::move(names), of_channel);
 }
 

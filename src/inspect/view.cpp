@@ -1,10 +1,11 @@
 #include "inspect/view.hpp"
 
 #include <algorithm>
-#include <map>
 
+#include "base/distinct.hpp"
 #include "engine/failure.hpp"
 #include "engine/record.hpp"
+#include "inspect/slot_parts.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
 
@@ -95,29 +96,24 @@ void directory::forget_unknown() {
 }
 
 void directory::read(std::span<std::string const> uuids, std::string_view about) {
-  std::map<std::uint16_t, std::vector<std::string_view>> by_slot;  // the keys of a script share a slot
-  for (auto const& uuid : uuids)
-    by_slot[server_.constants().slot_of(names::client_record(uuid))].push_back(uuid);
+  std::vector<std::string> records;
+  records.reserve(uuids.size());
+  for (auto const& uuid : uuids) records.push_back(names::client_record(uuid));
   std::vector<call> questions;
-  std::vector<std::span<std::string_view const>> asked;
-  for (auto const& [slot, some] : by_slot) {
-    for (std::span<std::string_view const> rest{some}; !rest.empty();) {
-      auto const part = rest.first(std::min(rest.size(), records_in_one));
-      rest = rest.subspan(part.size());
-      std::vector<std::string> records;
-      records.reserve(part.size());
-      std::vector<key> keys;
-      keys.reserve(part.size());
-      for (auto const uuid : part) keys.push_back({records.emplace_back(names::client_record(uuid))});
-      questions.push_back(lua::records{.records = std::move(keys)}());
-      asked.push_back(part);
-    }
-  }
+  std::vector<std::vector<std::size_t>> asked;  // places in `uuids`
+  for_each_slot_part(server_, records, records_in_one, [&](std::span<std::size_t const> places) {
+    std::vector<key> keys;
+    keys.reserve(places.size());
+    for (auto const place : places) keys.push_back({records[place]});
+    questions.push_back(lua::records{.records = std::move(keys)}());
+    asked.emplace_back(places.begin(), places.end());
+    return true;
+  });
   requests_ += questions.size();
   auto const replies = ask_all(server_, questions, about);
   for (std::size_t i = 0; i != asked.size(); ++i) {
     for (std::size_t j = 0; j != std::min(asked[i].size(), replies[i].size()); ++j)
-      known_.insert_or_assign(std::string{asked[i][j]}, engine::read_record({}, replies[i][j]));
+      known_.insert_or_assign(uuids[asked[i][j]], engine::read_record({}, replies[i][j]));
   }
 }
 
@@ -128,8 +124,7 @@ void directory::complete(std::span<process_info* const> processes, std::string_v
     std::string uuid{engine::uuid_of(process->owner)};
     if (!uuid.empty() && !known_.contains(uuid)) missing.push_back(std::move(uuid));
   }
-  std::ranges::sort(missing);
-  missing.erase(std::ranges::unique(missing).begin(), missing.end());
+  make_distinct(missing);
   read(missing, about);
 
   for (auto* const process : processes) {

@@ -3,6 +3,7 @@
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "inspect/search.hpp"
+#include "inspect/slot_parts.hpp"
 #include "inspect/states.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
@@ -10,7 +11,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -99,22 +99,6 @@ struct lock_survey::impl {
       throw error{errc::protocol, server->constants().url + ": that is not the answer to a look at locks"};
   }
 
-  /// Calls f with the places of names that share a slot, since the keys of a script have to, so many at a
-  /// time.
-  template <class F>
-  void each_step(std::span<std::string const> names, std::size_t most, F const& f) {
-    std::map<std::uint16_t, std::vector<std::size_t>> by_slot;
-    for (std::size_t i = 0; i != names.size(); ++i)
-      by_slot[server->constants().slot_of(names[i])].push_back(i);
-    for (auto const& [slot, places] : by_slot) {
-      for (std::span<std::size_t const> rest{places}; !rest.empty();) {
-        auto const some = rest.first(std::min(rest.size(), most));
-        rest = rest.subspan(some.size());
-        if (!f(some)) return;
-      }
-    }
-  }
-
   std::shared_ptr<engine::core> server;
   inspection::directory clients;
   std::size_t requests = 0;
@@ -128,10 +112,11 @@ std::size_t lock_survey::requests() const noexcept { return impl_->requests + im
 
 std::vector<lock_pulse> lock_survey::feel(std::span<std::string const> const names, pulse_scope const scope) {
   std::vector<lock_pulse> all(names.size());
-  impl_->each_step(names, names_a_step, [&](std::span<std::size_t const> places) {
-    impl_->feel(names, places, scope, all);
-    return true;
-  });
+  inspection::for_each_slot_part(*impl_->server, names, names_a_step,
+                                 [&](std::span<std::size_t const> places) {
+                                   impl_->feel(names, places, scope, all);
+                                   return true;
+                                 });
   return all;
 }
 
@@ -146,15 +131,17 @@ void lock_survey::look(std::span<std::string const> const names,
     together.clear();
     count = 0;
   };
-  impl_->each_step(names, inspection::looks_in_one, [&](std::span<std::size_t const> places) {
-    if (count + places.size() > inspection::looks_in_one || together.size() == inspection::pipeline_length)
-      look_at_these();
-    auto& some = together.emplace_back();
-    some.reserve(places.size());
-    for (auto const place : places) some.push_back(names[place]);
-    count += places.size();
-    return goes_on;
-  });
+  inspection::for_each_slot_part(*impl_->server, names, inspection::looks_in_one,
+                                 [&](std::span<std::size_t const> places) {
+                                   if (count + places.size() > inspection::looks_in_one ||
+                                       together.size() == inspection::pipeline_length)
+                                     look_at_these();
+                                   auto& some = together.emplace_back();
+                                   some.reserve(places.size());
+                                   for (auto const place : places) some.push_back(names[place]);
+                                   count += places.size();
+                                   return goes_on;
+                                 });
   if (goes_on) look_at_these();
 }
 

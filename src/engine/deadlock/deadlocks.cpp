@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/distinct.hpp"
 #include "engine/failure.hpp"
 #include "engine/presence.hpp"
 #include "engine/record.hpp"
@@ -152,8 +153,7 @@ std::vector<std::string> deadlocks::places_of(std::uint32_t thread) const {
     auto const id = kind.id_of == nullptr ? owner : kind.id_of(owner);
     for (auto const& name : names_of(lease.queue())) all.push_back(names::blocked(name, id));
   });
-  std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  make_distinct(all);
   return all;
 }
 

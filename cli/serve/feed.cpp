@@ -50,15 +50,11 @@ event_feed::missed event_feed::since(std::string_view const last_id) const {
     auto const oldest = kept_.empty() ? newest_ + 1 : kept_.front().number;
     known = problem == std::errc{} && last <= newest_ && last + 1 >= oldest;
   }
-  if (!known) {
-    result.text += text_of(newest_, "reset", "{}");
-    return result;
-  }
   auto const first = std::ranges::upper_bound(kept_, last, {}, &event::number);
   auto const size =
       std::accumulate(first, kept_.end(), std::size_t{0},
                       [](std::size_t sum, event const& each) { return sum + each.text->size(); });
-  if (size > most_missed_bytes) {
+  if (!known || size > most_missed_bytes) {
     result.text += text_of(newest_, "reset", "{}");
     return result;
   }

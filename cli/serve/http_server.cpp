@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <unordered_set>
 #include <vector>
 
 namespace holdfast::cli {
@@ -24,6 +25,9 @@ namespace {
 constexpr int most_at_once = 64;
 /// In the kernel, which would keep megabytes for each client that asks and doesn't read.
 constexpr int send_buffer = 131'072;
+
+/// A copy: a session that is closed leaves the set.
+std::vector<session*> listed(std::unordered_set<session*> const& set) { return {set.begin(), set.end()}; }
 
 }  // namespace
 
@@ -41,7 +45,9 @@ struct http_server::impl : shared_state {
   void accept_later();
   void accept_more();
   /// All connections are being answered, so none is closed for another one, which waits in the kernel.
-  [[nodiscard]] bool is_full() const { return open >= limits.connections && without_request.empty(); }
+  [[nodiscard]] bool is_full() const {
+    return sessions.size() >= limits.connections && without_request.empty();
+  }
   void accepted(stream::socket_type socket);
   void beat();
   void send_to_all(std::uint64_t number, shared_text const& text);
@@ -86,7 +92,7 @@ void http_server::impl::accept_more() {
 }
 
 void http_server::impl::accepted(stream::socket_type socket) {
-  if (open >= limits.connections && !without_request.empty()) without_request.front()->cut_off();
+  if (sessions.size() >= limits.connections && !without_request.empty()) without_request.front()->cut_off();
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   int const yes = 1;
   setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
@@ -94,9 +100,7 @@ void http_server::impl::accepted(stream::socket_type socket) {
 }
 
 void http_server::impl::send_to_all(std::uint64_t const number, shared_text const& text) {
-  // A copy: the one that is cut off leaves the set.
-  for (auto* const each : std::vector<session*>{streams.begin(), streams.end()})
-    each->send_event(number, text);
+  for (auto* const each : listed(streams)) each->send_event(number, text);
 }
 
 void http_server::impl::beat() {
@@ -111,7 +115,7 @@ void http_server::impl::beat() {
 
 /// Those of clients that may not have them any more.
 void http_server::impl::end_streams() {
-  for (auto* const each : std::vector<session*>{streams.begin(), streams.end()}) {
+  for (auto* const each : listed(streams)) {
     if (!each->is_allowed()) each->close();
   }
 }
@@ -122,7 +126,7 @@ void http_server::impl::end() {
   acceptor.close(ignored);
   heartbeat.cancel();
   rest.cancel();
-  for (auto* const each : sessions) each->close();
+  for (auto* const each : listed(sessions)) each->close();
 }
 
 http_server::http_server(int const listening, http_limits const& limits, http_handler handler)
@@ -149,7 +153,7 @@ void http_server::end_streams() { impl_->end_streams(); }
 
 http_facts http_server::facts() const {
   auto facts = impl_->facts;
-  facts.connections = impl_->open;
+  facts.connections = impl_->sessions.size();
   facts.streams = impl_->streams.size();
   return facts;
 }

@@ -51,10 +51,9 @@ struct shared_state {
   http_limits limits;
   http_handler handler;
   // Before the context: what it still has to do at the end belongs to sessions, which are in these.
-  std::unordered_set<session*> sessions{};
+  std::unordered_set<session*> sessions{};  ///< those whose connection isn't closed
   std::unordered_set<session*> streams{};
   std::list<session*> without_request{};  ///< the one that has been so longest first
-  std::size_t open = 0;                   ///< of the sessions, those whose connection isn't closed
   std::size_t held_back = 0;
   http_facts facts{};
   bool ended = false;
@@ -72,14 +71,8 @@ class session final : public std::enable_shared_from_this<session> {
     auto const endpoint = stream_.socket().remote_endpoint(ignored);
     peer_ = address_text(endpoint.data(), endpoint.size());
     server_.sessions.insert(this);
-    ++server_.open;
   }
-  ~session() {
-    if (open_) --server_.open;
-    server_.sessions.erase(this);
-    server_.streams.erase(this);
-    has_request();
-  }
+  ~session() { leave(); }
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
@@ -96,9 +89,7 @@ class session final : public std::enable_shared_from_this<session> {
   }
 
   void close() {
-    has_request();
-    if (std::exchange(open_, false)) --server_.open;
-    server_.streams.erase(this);
+    leave();
     held_.cancel();
     error_code ignored;
     stream_.socket().shutdown(protocol::socket::shutdown_both, ignored);
@@ -121,6 +112,13 @@ class session final : public std::enable_shared_from_this<session> {
   }
 
  private:
+  /// It is in no list any more.
+  void leave() {
+    server_.sessions.erase(this);
+    server_.streams.erase(this);
+    has_request();
+  }
+
   void has_request() {
     if (!waits_) return;
     server_.without_request.erase(*waits_);
@@ -260,7 +258,6 @@ class session final : public std::enable_shared_from_this<session> {
   std::optional<http::response_serializer<body_type>> serializer_{};
   shared_text body_{};
   std::optional<std::list<session*>::iterator> waits_{};
-  bool open_ = true;
   bool keep_alive_ = false;
   bool head_only_ = false;
   bool answered_ = false;

@@ -67,25 +67,21 @@ resp::reply ask_one(engine::core& server, call const& script, std::string_view a
 }
 
 call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries, look_for scope) {
-  auto const counter = names::token_counter(name);
-  auto const queue = names::queue(name);
   return lua::state{.lock = {name},
-                    .counter = {counter},
-                    .queue = {queue},
+                    .counter = {name, names::side::counter},
+                    .queue = {name, names::side::queue},
                     .most = queue_entries,
                     .publish = word_of(publish),
                     .scope = word_of(scope)}();
 }
 
 call look_at_several(std::span<std::string const> names, engine::publishing publish, look_for scope) {
-  std::vector<std::string> beside;
-  beside.reserve(names.size() * 2);
   std::vector<key> keys;
   keys.reserve(names.size() * 3);
   for (auto const& name : names) {
     keys.push_back({name});
-    keys.push_back({beside.emplace_back(names::token_counter(name))});
-    keys.push_back({beside.emplace_back(names::queue(name))});
+    keys.push_back({name, names::side::counter});
+    keys.push_back({name, names::side::queue});
   }
   return lua::states{
       .names = std::move(keys), .most = 0, .publish = word_of(publish), .scope = word_of(scope)}();

@@ -52,7 +52,7 @@ std::size_t take_number(char type, std::string_view& commands) {
   std::size_t end = 1;
   while (end != commands.size() && commands[end] >= '0' && commands[end] <= '9')
     number = 10 * number + static_cast<std::size_t>(commands[end++] - '0');
-  end = commands.find('\r', end);
+  if (end == commands.size() || commands[end] != '\r') end = commands.find('\r', end);
   if (end == std::string_view::npos) return 0;
   commands.remove_prefix(std::min(end + line_end.size(), commands.size()));
   return number;
@@ -62,10 +62,18 @@ std::size_t take_number(char type, std::string_view& commands) {
 
 void append_array_header(std::string& out, std::size_t n) { out += digits{'*', n}.view(); }
 
-void append_bulk(std::string& out, std::string_view value) {
-  out += digits{'$', value.size()}.view();
-  out += value;
-  out += line_end;
+void append_bulk(std::string& out, std::string_view value) { append_bulk(out, std::span{&value, 1}); }
+
+/// The string grows once, and is then written to: three appends would cost twice as much.
+void append_bulk(std::string& out, std::span<std::string_view const> parts) {
+  std::size_t size = 0;
+  for (auto const part : parts) size += part.size();
+  digits const header{'$', size};
+  auto const begin = out.size();
+  out.resize(begin + header.view().size() + size + line_end.size());
+  auto at = std::ranges::copy(header.view(), out.begin() + static_cast<std::ptrdiff_t>(begin)).out;
+  for (auto const part : parts) at = std::ranges::copy(part, at).out;
+  std::ranges::copy(line_end, at);
 }
 
 void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, digits{value}.view()); }

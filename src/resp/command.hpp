@@ -17,6 +17,9 @@ void append_array_header(std::string& out, std::size_t n);
 /// `$size\r\nvalue\r\n`; any bytes.
 void append_bulk(std::string& out, std::string_view value);
 
+/// The parts, one behind the other, as one bulk string.
+void append_bulk(std::string& out, std::span<std::string_view const> parts);
+
 /// A number as a bulk string.
 void append_integer_bulk(std::string& out, std::int64_t value);
 

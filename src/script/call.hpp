@@ -2,6 +2,7 @@
 #pragma once
 
 #include "resp/command.hpp"
+#include "script/names.hpp"
 
 #include <concepts>
 #include <cstdint>
@@ -22,7 +23,21 @@ struct script {
 /// A Redis key, as a type of its own.
 struct key {
   std::string_view text;
+  names::side side{};  ///< other than none: that key beside `text`
 };
+
+/// As a bulk string. Returns the size of the key.
+inline std::size_t append_key(std::string& out, key const& key) {
+  if (key.side == names::side::none) {
+    resp::append_bulk(out, key.text);
+    return key.text.size();
+  }
+  auto const parts = names::parts_beside(key.text, names::suffix_of(key.side));
+  resp::append_bulk(out, parts);
+  std::size_t size = 0;
+  for (auto const part : parts) size += part.size();
+  return size;
+}
 
 /// A script argument: text, or a number as decimal text.
 struct arg {
@@ -44,8 +59,8 @@ struct call {
       : source{&script} {
     auto const key_count = keys.size() + more_keys.size();
     parts = 3 + key_count + args.size() + more_args.size();
-    bytes.reserve(3 * around_each + script.sha1.size() + room_of(keys) + room_of(args) + room_of(more_keys) +
-                  room_of(more_args));
+    bytes.reserve(3 * around_each + script.sha1.size() + room_of_all(keys) + room_of_all(args) +
+                  room_of_all(more_keys) + room_of_all(more_args));
     append_head();
     resp::append_integer_bulk(bytes, static_cast<std::int64_t>(key_count));
     for (auto const& key : keys) append(key);
@@ -68,10 +83,14 @@ struct call {
  private:
   /// At most so many bytes around a key or an argument, or of a number with these.
   static constexpr std::size_t around_each = 28;
+  [[nodiscard]] static std::size_t room_of(key const& key) noexcept {
+    return key.text.size() + names::suffix_of(key.side).size() + around_each;
+  }
+  [[nodiscard]] static std::size_t room_of(arg const& arg) noexcept { return arg.text.size() + around_each; }
   template <class Parts>
-  [[nodiscard]] static std::size_t room_of(Parts const& parts) noexcept {
+  [[nodiscard]] static std::size_t room_of_all(Parts const& parts) noexcept {
     std::size_t room = 0;
-    for (auto const& part : parts) room += part.text.size() + around_each;
+    for (auto const& part : parts) room += room_of(part);
     return room;
   }
 
@@ -82,10 +101,10 @@ struct call {
     tail_begin = bytes.size();
   }
   void append(key const& key) {
-    resp::append_bulk(bytes, key.text);
+    auto const size = append_key(bytes, key);
     if (first_key_end != 0) return;
     first_key_end = bytes.size() - 2;  // before the CR LF
-    first_key_size = key.text.size();
+    first_key_size = size;
   }
   void append(arg const& arg) {
     if (arg.is_number) {

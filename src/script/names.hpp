@@ -1,6 +1,7 @@
 /// Every key and channel name of the plain wire, in one place.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -15,26 +16,40 @@ namespace holdfast::names {
 ///
 /// A name without braces becomes the tag. Any other name is used unchanged, before two colons: a name with a
 /// tag keeps its slot, and the lock "{a}" never shares a side key with the lock "a".
+inline std::array<std::string_view, 4> parts_beside(std::string_view name, std::string_view suffix) {
+  constexpr auto none = std::string_view::npos;
+  auto const becomes_the_tag = name.find('{') == none && name.find('}') == none;  // each is one memchr
+  if (becomes_the_tag) return {"{", name, "}:", suffix};
+  return {"", name, "::", suffix};
+}
 inline std::string beside(std::string_view name, std::string_view suffix) {
   std::string result;
   result.reserve(name.size() + suffix.size() + 3);
-  if (name.find_first_of("{}") == std::string_view::npos) {
-    result.append("{").append(name).append("}:");
-  } else {
-    result.append(name).append("::");
-  }
-  result.append(suffix);
+  for (auto const part : parts_beside(name, suffix)) result.append(part);
   return result;
 }
 
+/// Side keys that calls name often: see holdfast::key.
+enum class side : std::uint8_t { none, counter, queue, readers, permit_queue, permits };
+[[nodiscard]] constexpr std::string_view suffix_of(side which) noexcept {
+  constexpr std::array<std::string_view, 6> suffixes{"",
+                                                     "holdfast_token",
+                                                     "holdfast_queue",
+                                                     "holdfast_readers",
+                                                     "holdfast_permit_queue",
+                                                     "holdfast_permits"};
+  return suffixes[static_cast<std::size_t>(which)];
+}
+inline std::string beside(std::string_view name, side which) { return beside(name, suffix_of(which)); }
+
 /// The fencing token counter.
-inline std::string token_counter(std::string_view name) { return beside(name, "holdfast_token"); }
+inline std::string token_counter(std::string_view name) { return beside(name, side::counter); }
 
 /// The waiting owners: a sorted set, scored by a ticket that gives the time since which each waits.
-inline std::string queue(std::string_view name) { return beside(name, "holdfast_queue"); }
+inline std::string queue(std::string_view name) { return beside(name, side::queue); }
 
 /// The readers that have the lock: a sorted set, scored by the time until which each does.
-inline std::string readers(std::string_view name) { return beside(name, "holdfast_readers"); }
+inline std::string readers(std::string_view name) { return beside(name, side::readers); }
 
 /// What the owner id of a reader ends in, in all keys.
 constexpr std::string_view reader_suffix{":r"};
@@ -70,10 +85,10 @@ constexpr std::string_view held_by_one_permit{"holdfast_permit "};
 inline std::string leader(std::string_view name) { return beside(name, "holdfast_leader"); }
 
 /// The owners that wait for permits: a queue of their own, since what they wait for is no lock.
-inline std::string permit_queue(std::string_view name) { return beside(name, "holdfast_permit_queue"); }
+inline std::string permit_queue(std::string_view name) { return beside(name, side::permit_queue); }
 
 /// How many permits there are, where somebody has said so.
-inline std::string permits(std::string_view name) { return beside(name, "holdfast_permits"); }
+inline std::string permits(std::string_view name) { return beside(name, side::permits); }
 
 /// What the first member of a set of permits begins with; their number follows.
 constexpr std::string_view permits_marker{"holdfast_permits:"};

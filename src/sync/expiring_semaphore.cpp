@@ -189,10 +189,10 @@ struct expiring_semaphore::on_plain final : impl {
     return permits.ask(recipes::plain::permits.release({.name = name(), .owner = id}, policy));
   }
   counted count() override {
-    auto const response = permits.ask(scripts::permits::counts{.lock = {keys_.lock},
-                                                               .counter = {keys_.counter},
-                                                               .queue = {keys_.queue},
-                                                               .size = {keys_.size},
+    auto const response = permits.ask(scripts::permits::counts{.lock = keys_.lock,
+                                                               .counter = keys_.counter,
+                                                               .queue = keys_.queue,
+                                                               .size = keys_.size,
                                                                .offered = sized()->size,
                                                                .grant_ms = engine::grant_ttl.count(),
                                                                .publish = permits.publish()}());
@@ -202,10 +202,10 @@ struct expiring_semaphore::on_plain final : impl {
  private:
   bool resize(std::string_view mode, int number) {
     auto const offered = mode == "add" ? sized()->size : 0;
-    return permits.change(scripts::permits::resize{.lock = {keys_.lock},
-                                                   .counter = {keys_.counter},
-                                                   .queue = {keys_.queue},
-                                                   .size = {keys_.size},
+    return permits.change(scripts::permits::resize{.lock = keys_.lock,
+                                                   .counter = keys_.counter,
+                                                   .queue = keys_.queue,
+                                                   .size = keys_.size,
                                                    .done = {},
                                                    .answered = {},
                                                    .mode = mode,

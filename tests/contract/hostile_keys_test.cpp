@@ -58,9 +58,8 @@ TEST_F(hostile_keys, with_more_expired_permits_than_are_out_answer_who_asks) {
 }
 
 TEST_F(hostile_keys, with_a_number_of_permits_that_is_none_answer_who_asks) {
-  recipes::plain::permit_keys const keys{lock_name};
-  write({"SET", keys.size, "nan"});
-  write({"ZADD", keys.queue, "1000", std::string{anna}});
+  write({"SET", names::permits(lock_name), "nan"});
+  write({"ZADD", names::permit_queue(lock_name), "1000", std::string{anna}});
   (void)run(recipes::plain::permits.acquire(
       lock_name, {.owner = caller, .ttl = std::chrono::milliseconds{full_ttl}, .amount = 1, .join = true}));
   EXPECT_FALSE(raw_.command({"PING"}).is_error());

@@ -50,10 +50,10 @@ class permits : public testing::Test {
   }
   [[nodiscard]] call resize(std::string_view mode, std::int64_t number, std::int64_t offered = 0) {
     mark_ = names::beside(lock_name, "holdfast_done:" + std::to_string(++marks_));
-    return lua::resize{.lock = {keys_.lock},
-                       .counter = {keys_.counter},
-                       .queue = {keys_.queue},
-                       .size = {keys_.size},
+    return lua::resize{.lock = keys_.lock,
+                       .counter = keys_.counter,
+                       .queue = keys_.queue,
+                       .size = keys_.size,
                        .done = {mark_},
                        .answered = {},
                        .mode = mode,
@@ -64,10 +64,10 @@ class permits : public testing::Test {
                        .done_ms = day}();
   }
   [[nodiscard]] call counts(std::int64_t offered = 0) const {
-    return lua::counts{.lock = {keys_.lock},
-                       .counter = {keys_.counter},
-                       .queue = {keys_.queue},
-                       .size = {keys_.size},
+    return lua::counts{.lock = keys_.lock,
+                       .counter = keys_.counter,
+                       .queue = keys_.queue,
+                       .size = keys_.size,
                        .offered = offered,
                        .grant_ms = 2000,
                        .publish = "PUBLISH"}();
@@ -94,12 +94,15 @@ class permits : public testing::Test {
   }
   void given_waiting(parties const& waiters) {
     for (auto const& [owner, amount, waited_ms] : waiters) {
-      raw_.command({"ZADD", keys_.queue, std::to_string((now_ms() - waited_ms) * 1'000), std::string{owner}});
-      add_weight(keys_.queue, owner, amount);
+      raw_.command({"ZADD", names::permit_queue(lock_name), std::to_string((now_ms() - waited_ms) * 1'000),
+                    std::string{owner}});
+      add_weight(names::permit_queue(lock_name), owner, amount);
     }
-    raw_.command({"PEXPIRE", keys_.queue, "60000"});
+    raw_.command({"PEXPIRE", names::permit_queue(lock_name), "60000"});
   }
-  void given_size(std::int64_t size) { raw_.command({"SET", keys_.size, std::to_string(size)}); }
+  void given_size(std::int64_t size) {
+    raw_.command({"SET", names::permits(lock_name), std::to_string(size)});
+  }
 
   /// Who has permits, the first to end first. Checks that the set is in step with itself.
   [[nodiscard]] parties out() {
@@ -118,10 +121,11 @@ class permits : public testing::Test {
     return found;
   }
   [[nodiscard]] parties waiting() {
-    if (raw_.exists(keys_.queue)) {
-      EXPECT_GT(raw_.pttl(keys_.queue), 0);
+    if (raw_.exists(names::permit_queue(lock_name))) {
+      EXPECT_GT(raw_.pttl(names::permit_queue(lock_name)), 0);
     }
-    return read(raw_.command({"ZRANGE", keys_.queue, "0", "-1", "WITHSCORES"}).elements, 0);
+    return read(raw_.command({"ZRANGE", names::permit_queue(lock_name), "0", "-1", "WITHSCORES"}).elements,
+                0);
   }
   [[nodiscard]] std::int64_t size() {
     (void)out();

@@ -15,7 +15,7 @@ TEST_F(permits, are_taken_of_as_many_as_the_caller_offers) {
   EXPECT_EQ(out(), (parties{{caller}}));
   EXPECT_EQ(size(), 3);
   EXPECT_THAT(left_of_holder(caller), left_of(full_ttl));
-  EXPECT_FALSE(raw_.exists(keys_.size)) << "nobody has set it";
+  EXPECT_FALSE(raw_.exists(names::permits(lock_name))) << "nobody has set it";
   EXPECT_THAT(run(acquire(try_request(rival), 2, 9)), is_granted(last_token + 2));
   EXPECT_EQ(out(), (parties{{caller}, {rival, 2}}));
   EXPECT_EQ(size(), 3) << "the first offer counts while permits are out";
@@ -36,7 +36,7 @@ TEST_F(permits, are_taken_once_by_a_request_that_is_sent_again) {
 }
 
 TEST_F(permits, have_a_first_token_where_the_counter_is_lost) {
-  raw_.del(keys_.counter);
+  raw_.del(names::token_counter(lock_name));
   EXPECT_THAT(run(acquire(try_request(caller), 1, 1)), is_list({Gt(now_ms() * 1'000 - 60'000'000), 1}));
   EXPECT_EQ(out(), (parties{{caller}}));
 }
@@ -57,7 +57,7 @@ TEST_F(permits, are_as_many_as_was_said_whatever_is_offered) {
 }
 
 TEST_F(permits, are_none_where_their_number_is_no_number) {
-  raw_.command({"SET", keys_.size, "some"});
+  raw_.command({"SET", names::permits(lock_name), "some"});
   EXPECT_THAT(run(acquire(try_request(caller), 1, 5)), is_short(-2, -1, "", -1, 0));
   EXPECT_FALSE(raw_.exists(std::string{lock_name}));
 }
@@ -99,7 +99,7 @@ TEST_F(permits, pass_by_a_waiter_that_nobody_hears) {
   EXPECT_THAT(run(release(caller)), is(1));
   EXPECT_THAT(out(), parties{{anna}});
   EXPECT_THAT(waiting(), parties{});
-  EXPECT_FALSE(raw_.exists(keys_.queue)) << "its weight is left";
+  EXPECT_FALSE(raw_.exists(names::permit_queue(lock_name))) << "its weight is left";
 }
 
 TEST_F(permits, pass_by_a_dead_waiter_for_more_than_are_left) {
@@ -165,10 +165,10 @@ TEST_F(permits, come_back_when_their_time_is_over_however_many_they_are) {
 TEST_F(permits, leave_no_key_when_the_last_comes_back) {
   (void)run(acquire(try_request(caller), 1, 2));
   EXPECT_THAT(run(release(caller)), is(1));
-  EXPECT_THAT(raw_.keys("*"), testing::ElementsAre(keys_.counter));
+  EXPECT_THAT(raw_.keys("*"), testing::ElementsAre(names::token_counter(lock_name)));
   (void)run(acquire(try_request(caller), 2, 2));
   EXPECT_THAT(run(abandon(caller)), is(1));
-  EXPECT_THAT(raw_.keys("*"), testing::ElementsAre(keys_.counter));
+  EXPECT_THAT(raw_.keys("*"), testing::ElementsAre(names::token_counter(lock_name)));
 }
 
 TEST_F(permits, are_not_taken_back_from_others) {
@@ -208,7 +208,7 @@ TEST_F(permits, become_fewer_as_they_come_back) {
   EXPECT_THAT(run(acquire(try_request(anna))), is_short(Gt(0), -1, rival, 1, 1));
   (void)run(release(rival));
   EXPECT_THAT(run(acquire(try_request(anna))), is_granted());
-  EXPECT_EQ(raw_.pttl(keys_.size), no_ttl);
+  EXPECT_EQ(raw_.pttl(names::permits(lock_name)), no_ttl);
 }
 
 TEST_F(permits, become_more_once_however_often_that_is_sent) {
@@ -273,7 +273,7 @@ TEST_F(permits, say_that_the_key_is_something_else) {
     EXPECT_THAT(run(release(caller)), is(-1));
     EXPECT_THAT(run(abandon(caller)), is(0));
     EXPECT_EQ(raw_.command({"DUMP", name}).text, before);
-    EXPECT_FALSE(raw_.exists(keys_.queue));
+    EXPECT_FALSE(raw_.exists(names::permit_queue(lock_name)));
   }
 }
 
@@ -287,8 +287,8 @@ TEST_F(permits, exclude_a_mutex_of_the_name) {
 TEST_F(permits, are_left_where_a_side_key_is_spoilt) {
   given_out(1, {{caller}});
   given_waiting({{rival, 1, 30}});
-  raw_.command({"DEL", keys_.counter});
-  raw_.command({"HSET", keys_.counter, "a", "1"});
+  raw_.command({"DEL", names::token_counter(lock_name)});
+  raw_.command({"HSET", names::token_counter(lock_name), "a", "1"});
   subscription inboxes{server_, {rival}};
   EXPECT_THAT(run(release(caller)), is(1));
   EXPECT_THAT(out(), parties{});
@@ -299,9 +299,9 @@ TEST_F(permits, wait_without_messages_where_there_is_no_right_to_publish) {
   given_out(1, {{caller}});
   given_waiting({{rival, 1, 30}});
   auto const mute = lua::release{.lock = {keys_.lock},
-                                 .counter = {keys_.counter},
-                                 .queue = {keys_.queue},
-                                 .size = {keys_.size},
+                                 .counter = {names::token_counter(lock_name)},
+                                 .queue = {names::permit_queue(lock_name)},
+                                 .size = {names::permits(lock_name)},
                                  .owner = caller,
                                  .grant_ms = 2000,
                                  .publish = "NOSUCHCOMMAND"}();

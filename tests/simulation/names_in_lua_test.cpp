@@ -173,12 +173,13 @@ RC_GTEST_PROP(names_in_lua, of_permits_are_those_of_cpp, ()) {
   waited_for.prepare({"ZADD", queue, "1", other_owner});
   recipes::plain::keys const keys{name};
   auto const looked = waited_for.named_by(scripts::inspect::state{.lock = {name},
-                                                                  .counter = {keys.counter},
-                                                                  .queue = {keys.queue},
+                                                                  .counter = keys.counter,
+                                                                  .queue = keys.queue,
                                                                   .most = 10,
                                                                   .publish = "PUBLISH",
                                                                   .scope = "plain"}());
-  RC_ASSERT(looked == (name_set{name, keys.counter, keys.queue, queue, names::permits(name)}));
+  RC_ASSERT(looked ==
+            (name_set{name, names::token_counter(name), names::queue(name), queue, names::permits(name)}));
 }
 
 RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
@@ -247,12 +248,12 @@ RC_GTEST_PROP(names_in_lua, of_redisson_s_objects_are_those_of_cpp, ()) {
     if (!made_by.empty()) server.prepare(made_by);
     server.prepare({"RPUSH", queue, other_owner});
     auto named = server.named_by(scripts::inspect::state{.lock = {name},
-                                                         .counter = {keys.counter},
-                                                         .queue = {keys.queue},
+                                                         .counter = keys.counter,
+                                                         .queue = keys.queue,
                                                          .most = 10,
                                                          .publish = "SPUBLISH",
                                                          .scope = "both"}());
-    for (auto const& key : {name, keys.counter, keys.queue}) named.erase(key);
+    for (auto const& key : {name, names::token_counter(name), names::queue(name)}) named.erase(key);
     RC_ASSERT(named == expected);
   }
 }
@@ -273,8 +274,8 @@ RC_GTEST_PROP(names_in_lua, of_what_a_pulse_looks_at_are_those_of_cpp, ()) {
     recording_server server;
     server.prepare(made_by);
     auto const named =
-        server.named_by(scripts::inspect::pulse{.names = {{{name}, {keys.queue}}}, .scope = "ttl"}());
-    RC_ASSERT(named == (name_set{name, keys.counter, keys.queue, beside}));
+        server.named_by(scripts::inspect::pulse{.names = {{{name}, keys.queue}}, .scope = "ttl"}());
+    RC_ASSERT(named == (name_set{name, names::token_counter(name), names::queue(name), beside}));
   }
 }
 

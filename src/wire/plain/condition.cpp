@@ -26,8 +26,8 @@ struct keys : plain::keys {
 
 call ask(std::string_view seat, acquire_request const& request) {
   keys const k{seats.first(seat)};
-  return lua::ask{.lock = {k.lock},
-                  .queue = {k.queue},
+  return lua::ask{.lock = k.lock,
+                  .queue = k.queue,
                   .waiting = {k.waiting},
                   .counting = {k.counting},
                   .owner = request.owner,
@@ -67,9 +67,9 @@ constinit engine::recipe const condition{.kind = history::kind::condition,
 
 call begin_to_wait(owned lease, release_policy policy) {
   condition_calls::keys const k{lease.name};
-  return scripts::condition::begin{.lock = {k.lock},
-                                   .counter = {k.counter},
-                                   .queue = {k.queue},
+  return scripts::condition::begin{.lock = k.lock,
+                                   .counter = k.counter,
+                                   .queue = k.queue,
                                    .waiting = {k.waiting},
                                    .counting = {k.counting},
                                    .owner = lease.owner,
@@ -81,8 +81,8 @@ call begin_to_wait(owned lease, release_policy policy) {
 
 call leave(owned lease, leaving why, publishing mode) {
   condition_calls::keys const k{lease.name};
-  return scripts::condition::leave{.lock = {k.lock},
-                                   .queue = {k.queue},
+  return scripts::condition::leave{.lock = k.lock,
+                                   .queue = k.queue,
                                    .waiting = {k.waiting},
                                    .counting = {k.counting},
                                    .owner = lease.owner,

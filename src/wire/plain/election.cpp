@@ -28,9 +28,9 @@ call acquire(std::string_view name, acquire_request const& request) {
 
 call release(owned lease, release_policy policy) {
   leader_keys const k{lease.name};
-  return lua::release{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
+  return lua::release{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
                       .leader = {k.leader},
                       .owner = lease.owner,
                       .starvation_us = policy.starvation.count(),
@@ -40,9 +40,9 @@ call release(owned lease, release_policy policy) {
 
 call pass(owned lease, release_policy policy, acquire_request const& next) {
   leader_keys const k{lease.name};
-  return lua::pass{.lock = {k.lock},
-                   .counter = {k.counter},
-                   .queue = {k.queue},
+  return lua::pass{.lock = k.lock,
+                   .counter = k.counter,
+                   .queue = k.queue,
                    .leader = {k.leader},
                    .owner = lease.owner,
                    .grant_ms = policy.grant.count(),
@@ -97,8 +97,8 @@ call read_leader(std::string_view name) {
 
 call nominate(owned lease, std::string_view candidate, publishing mode) {
   election_calls::leader_keys const k{lease.name};
-  return election_calls::lua::nominate{.lock = {k.lock},
-                                       .queue = {k.queue},
+  return election_calls::lua::nominate{.lock = k.lock,
+                                       .queue = k.queue,
                                        .leader = {k.leader},
                                        .owner = lease.owner,
                                        .candidate = candidate,

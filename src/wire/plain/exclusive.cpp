@@ -10,9 +10,9 @@ namespace lua = scripts::exclusive;
 
 call acquire(std::string_view name, acquire_request const& request) {
   keys const k{name};
-  return lua::acquire{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
+  return lua::acquire{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
                       .owner = request.owner,
                       .ttl_ms = request.ttl.count(),
                       .tokens = request.tokens,
@@ -22,9 +22,9 @@ call acquire(std::string_view name, acquire_request const& request) {
 
 call pass(owned lease, release_policy policy, acquire_request const& next) {
   keys const k{lease.name};
-  return lua::pass{.lock = {k.lock},
-                   .counter = {k.counter},
-                   .queue = {k.queue},
+  return lua::pass{.lock = k.lock,
+                   .counter = k.counter,
+                   .queue = k.queue,
                    .owner = lease.owner,
                    .grant_ms = policy.grant.count(),
                    .publish = word_of(policy.publish),
@@ -41,12 +41,12 @@ transaction fast_acquire(std::string_view name, acquire_request const& request) 
 }  // namespace
 
 transaction take_if_free(std::string_view name, std::string_view owner, milliseconds ttl,
-                         std::string_view on_counter, std::initializer_list<std::string_view> beside) {
-  auto const counter = names::token_counter(name);
+                         std::string_view on_counter, std::initializer_list<key> beside) {
+  keys const k{name};
   auto const asks = beside.size() != 0;
   transaction result{.bytes = {}, .commands = static_cast<std::uint8_t>(asks ? 5 : 4)};
   auto& bytes = result.bytes;
-  bytes.reserve(160 + name.size() + owner.size() + (1 + beside.size()) * (counter.size() + 16));
+  bytes.reserve(160 + name.size() + owner.size() + (1 + beside.size()) * (name.size() + 40));
   resp::append_command(bytes, {"MULTI"});
   resp::append_array_header(bytes, 6);
   resp::append_bulk(bytes, "SET");
@@ -57,23 +57,25 @@ transaction take_if_free(std::string_view name, std::string_view owner, millisec
   resp::append_bulk(bytes, "NX");
   resp::append_bulk(bytes, "PX");
   resp::append_integer_bulk(bytes, ttl.count());
-  resp::append_command(bytes, {on_counter, counter});
+  resp::append_array_header(bytes, 2);
+  resp::append_bulk(bytes, on_counter);
+  append_key(bytes, k.counter);
   if (asks) {
     resp::append_array_header(bytes, 1 + beside.size());
     resp::append_bulk(bytes, "EXISTS");
-    for (auto const key : beside) resp::append_bulk(bytes, key);
+    for (auto const& key : beside) append_key(bytes, key);
   }
   resp::append_command(bytes, {"EXEC"});
   return result;
 }
 
 transaction fast_acquire_in_order(std::string_view name, acquire_request const& request) {
-  return take_if_free(name, request.owner, request.ttl, "INCR", {names::queue(name)});
+  return take_if_free(name, request.owner, request.ttl, "INCR", {{name, names::side::queue}});
 }
 
 call fast_release(owned lease) {
-  auto const queue = names::queue(lease.name);
-  return lua::fast_release{.lock = {lease.name}, .queue = {queue}, .owner = lease.owner}();
+  keys const k{lease.name};
+  return lua::fast_release{.lock = k.lock, .queue = k.queue, .owner = lease.owner}();
 }
 
 call release(owned lease, release_policy policy) {
@@ -83,15 +85,13 @@ call release(owned lease, release_policy policy) {
 }
 
 call release_unwanted(std::span<owned const> leases) {
-  std::vector<std::string> queues;
-  queues.reserve(leases.size());
   lua::release_unwanted script{.keys = {}, .owners = {}};
   script.keys.reserve(2 * leases.size());
   script.owners.reserve(leases.size());
   for (auto const& lease : leases) {
-    queues.push_back(names::queue(lease.name));
-    script.keys.push_back({lease.name});
-    script.keys.push_back({queues.back()});
+    keys const k{lease.name};
+    script.keys.push_back(k.lock);
+    script.keys.push_back(k.queue);
     script.owners.emplace_back(lease.owner);
   }
   return script();

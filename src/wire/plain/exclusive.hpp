@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/recipe.hpp"
+#include "script/call.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::recipes::plain {
@@ -14,22 +15,22 @@ extern engine::recipe const exclusive;
 
 // Shared by all exclusive locks of this wire.
 
-/// Keys of one lock. The strings must outlive the making of the call.
+/// Keys of one lock. `name` must outlive the making of the call.
 struct keys {
   explicit keys(std::string_view name)
-      : lock{name}, counter{names::token_counter(name)}, queue{names::queue(name)} {}
-  std::string_view lock;
-  std::string counter;
-  std::string queue;
+      : lock{name}, counter{name, names::side::counter}, queue{name, names::side::queue} {}
+  key lock;
+  key counter;
+  key queue;
 };
 
 /// Calls one of the scripts that end a hold or a wait.
 template <class Script>
 call give_back(engine::owned lease, engine::release_policy policy) {
   keys const k{lease.name};
-  return Script{.lock = {k.lock},
-                .counter = {k.counter},
-                .queue = {k.queue},
+  return Script{.lock = k.lock,
+                .counter = k.counter,
+                .queue = k.queue,
                 .owner = lease.owner,
                 .starvation_us = policy.starvation.count(),
                 .grant_ms = policy.grant.count(),
@@ -39,7 +40,7 @@ call give_back(engine::owned lease, engine::release_policy policy) {
 /// The lock for an owner, if it is free; what the command `on_counter` makes of the token counter; and how
 /// many of these other keys there are, if any are named.
 transaction take_if_free(std::string_view name, std::string_view owner, engine::milliseconds ttl,
-                         std::string_view on_counter, std::initializer_list<std::string_view> beside);
+                         std::string_view on_counter, std::initializer_list<key> beside);
 /// For the kinds whose order is strict: it says whether there is a queue, too.
 transaction fast_acquire_in_order(std::string_view name, engine::acquire_request const& request);
 call fast_release(engine::owned lease);

@@ -14,9 +14,9 @@ namespace lua = scripts::fair;
 
 call acquire(std::string_view name, acquire_request const& request) {
   plain::keys const k{name};
-  return lua::acquire{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
+  return lua::acquire{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
                       .owner = request.owner,
                       .ttl_ms = request.ttl.count(),
                       .tokens = request.tokens,
@@ -29,9 +29,9 @@ call acquire(std::string_view name, acquire_request const& request) {
 
 call pass(owned lease, release_policy policy, acquire_request const& next) {
   plain::keys const k{lease.name};
-  return lua::pass{.lock = {k.lock},
-                   .counter = {k.counter},
-                   .queue = {k.queue},
+  return lua::pass{.lock = k.lock,
+                   .counter = k.counter,
+                   .queue = k.queue,
                    .owner = lease.owner,
                    .grant_ms = policy.grant.count(),
                    .publish = word_of(policy.publish),

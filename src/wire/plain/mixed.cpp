@@ -16,27 +16,23 @@ namespace lua = scripts::mixed;
 /// Otherwise it is the number of permits.
 bool is_lock(std::string_view kind) { return kind == "write" || kind == "read"; }
 
-/// Keys of all names, and their kinds. The strings must outlive the making of the call.
+/// Keys of all names, and their kinds. `joined` must outlive the making of the call.
 struct all_keys {
   explicit all_keys(std::string_view joined) {
     auto const list = split_kinds(joined);
-    beside.reserve(3 * list.size());
     keys.reserve(4 * list.size());
     kinds.reserve(list.size());
     for (auto const& [name, kind] : list) keys.push_back({name});
-    for (auto const& [name, kind] : list) add(names::token_counter(name));
-    for (auto const& [name, kind] : list) add(is_lock(kind) ? names::queue(name) : names::permit_queue(name));
+    for (auto const& [name, kind] : list) keys.push_back({name, names::side::counter});
+    for (auto const& [name, kind] : list)
+      keys.push_back({name, is_lock(kind) ? names::side::queue : names::side::permit_queue});
     for (auto const& [name, kind] : list) {
-      add(is_lock(kind) ? names::readers(name) : names::permits(name));
+      keys.push_back({name, is_lock(kind) ? names::side::readers : names::side::permits});
       kinds.emplace_back(kind);
     }
   }
-  std::vector<std::string> beside{};
   std::vector<key> keys{};
   std::vector<arg> kinds{};
-
- private:
-  void add(std::string name) { keys.push_back({beside.emplace_back(std::move(name))}); }
 };
 
 /// There are no handoffs, so one token is enough.
@@ -66,7 +62,7 @@ call leave(owned lease, release_policy policy) {
 }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
-  std::vector<std::string> readers;
+  std::vector<key> readers;
   lua::renew script{.keys = {}, .ttl_ms = ttl.count(), .leases = {}};
   for (auto const& lease : leases) {
     auto const list = split_kinds(lease.name);
@@ -77,10 +73,10 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
       script.leases.emplace_back(kind);
       // Keys that are there: while a slot is on its way, a cluster refuses scripts of whose keys some are
       // missing.
-      readers.push_back(kind == "read" ? names::readers(name) : std::string{name});
+      readers.push_back(kind == "read" ? key{name, names::side::readers} : key{name});
     }
   }
-  for (auto const& key : readers) script.keys.push_back({key});
+  script.keys.insert(script.keys.end(), readers.begin(), readers.end());
   return script();
 }
 

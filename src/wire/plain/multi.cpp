@@ -14,17 +14,15 @@ namespace multi_calls {
 
 namespace lua = scripts::multi;
 
-/// Keys of all names. The strings must outlive the making of the call.
+/// Keys of all names. `joined` must outlive the making of the call.
 struct all_keys {
   explicit all_keys(std::string_view joined) {
     auto const list = split_names(joined);
-    beside.reserve(2 * list.size());
     keys.reserve(3 * list.size());
     for (auto const name : list) keys.push_back({name});
-    for (auto const name : list) keys.push_back({beside.emplace_back(names::token_counter(name))});
-    for (auto const name : list) keys.push_back({beside.emplace_back(names::queue(name))});
+    for (auto const name : list) keys.push_back({name, names::side::counter});
+    for (auto const name : list) keys.push_back({name, names::side::queue});
   }
-  std::vector<std::string> beside{};
   std::vector<key> keys{};
 };
 

@@ -14,10 +14,10 @@ namespace lua = scripts::permits;
 
 call acquire(std::string_view name, acquire_request const& request) {
   permit_keys const k{name};
-  return lua::acquire{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .size = {k.size},
+  return lua::acquire{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
+                      .size = k.size,
                       .owner = request.owner,
                       .amount = request.amount,
                       .ttl_ms = request.ttl.count(),
@@ -41,16 +41,16 @@ transaction fast_acquire(std::string_view name, acquire_request const& request) 
 }
 call fast_release(owned lease) {
   permit_keys const k{lease.name};
-  return lua::fast_release{.lock = {k.lock}, .queue = {k.queue}, .owner = lease.owner}();
+  return lua::fast_release{.lock = k.lock, .queue = k.queue, .owner = lease.owner}();
 }
 
 template <class Script>
 call leave(owned lease, release_policy policy) {
   permit_keys const k{lease.name};
-  return Script{.lock = {k.lock},
-                .counter = {k.counter},
-                .queue = {k.queue},
-                .size = {k.size},
+  return Script{.lock = k.lock,
+                .counter = k.counter,
+                .queue = k.queue,
+                .size = k.size,
                 .owner = lease.owner,
                 .grant_ms = policy.grant.count(),
                 .publish = word_of(policy.publish)}();

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "engine/recipe.hpp"
+#include "script/call.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::recipes::plain {
@@ -13,17 +14,17 @@ namespace holdfast::recipes::plain {
 /// said so.
 extern engine::recipe const permits;
 
-/// Keys of the permits of one name. The strings must outlive the making of the call.
+/// Keys of the permits of one name. `name` must outlive the making of the call.
 struct permit_keys {
   explicit permit_keys(std::string_view name)
       : lock{name},
-        counter{names::token_counter(name)},
-        queue{names::permit_queue(name)},
-        size{names::permits(name)} {}
-  std::string_view lock;
-  std::string counter;
-  std::string queue;
-  std::string size;
+        counter{name, names::side::counter},
+        queue{name, names::side::permit_queue},
+        size{name, names::side::permits} {}
+  key lock;
+  key counter;
+  key queue;
+  key size;
 };
 
 }  // namespace holdfast::recipes::plain

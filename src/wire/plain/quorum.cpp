@@ -16,9 +16,9 @@ namespace lua = scripts::quorum;
 call acquire(std::string_view name, acquire_request const& request) {
   plain::keys const k{name};
   auto const mark = names::newest_ask(name);
-  return lua::acquire{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
+  return lua::acquire{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
                       .mark = {mark},
                       .owner = request.owner,
                       .ttl_ms = request.ttl.count(),
@@ -48,8 +48,8 @@ call abandon(owned lease, release_policy policy) {
 call yield(owned lease, std::string_view ticket, std::uint64_t number) {
   plain::keys const k{lease.name};
   auto const mark = names::newest_ask(lease.name);
-  return lua::yield{.lock = {k.lock},
-                    .queue = {k.queue},
+  return lua::yield{.lock = k.lock,
+                    .queue = k.queue,
                     .mark = {mark},
                     .owner = lease.owner,
                     .ticket = ticket,
@@ -58,12 +58,12 @@ call yield(owned lease, std::string_view ticket, std::uint64_t number) {
 
 call raise(owned lease, std::int64_t token) {
   plain::keys const k{lease.name};
-  return lua::raise{.lock = {k.lock}, .counter = {k.counter}, .owner = lease.owner, .token = token}();
+  return lua::raise{.lock = k.lock, .counter = k.counter, .owner = lease.owner, .token = token}();
 }
 
 call leave(owned lease) {
   plain::keys const k{lease.name};
-  return lua::leave{.queue = {k.queue}, .owner = lease.owner}();
+  return lua::leave{.queue = k.queue, .owner = lease.owner}();
 }
 
 constexpr voting by_votes{.yield = yield, .raise = raise, .leave = leave};

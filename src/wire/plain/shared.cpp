@@ -27,20 +27,19 @@ std::string writer_id(std::string_view owner) { return std::string{owner}; }
 
 using id_maker = std::string (*)(std::string_view owner);
 
-/// The strings must outlive the making of the call.
 struct reader_keys : plain::keys {
-  explicit reader_keys(std::string_view name) : plain::keys{name}, readers{names::readers(name)} {}
-  std::string readers;
+  explicit reader_keys(std::string_view name) : plain::keys{name}, readers{name, names::side::readers} {}
+  key readers;
 };
 
 call ask(std::string_view name, acquire_request const& request, id_maker id_of, bool overtakes) {
   reader_keys const k{name};
   auto const id = id_of(request.owner);
   auto const waited = overtakes ? request.waited + head_start : request.waited;
-  return lua::acquire{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .readers = {k.readers},
+  return lua::acquire{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
+                      .readers = k.readers,
                       .owner = id,
                       .ttl_ms = request.ttl.count(),
                       .mode = request.join ? "join" : "ask",
@@ -56,12 +55,11 @@ call acquire(std::string_view name, acquire_request const& request) {
 }
 /// A reader that comes to a free lock has it for itself, until others come: its id is the text of the key.
 transaction fast_acquire(std::string_view name, acquire_request const& request) {
-  return take_if_free(name, reader_id(request.owner), request.ttl, "GET", {names::queue(name)});
+  return take_if_free(name, reader_id(request.owner), request.ttl, "GET", {{name, names::side::queue}});
 }
 call fast_release(owned lease) {
-  auto const queue = names::queue(lease.name);
   auto const id = reader_id(lease.owner);
-  return lua::fast_release{.lock = {lease.name}, .queue = {queue}, .owner = id}();
+  return lua::fast_release{.lock = {lease.name}, .queue = {lease.name, names::side::queue}, .owner = id}();
 }
 call overtake(std::string_view name, acquire_request const& request) {
   return ask(name, request, reader_id, true);
@@ -74,10 +72,10 @@ template <class Script, id_maker IdOf = reader_id>
 call leave(owned lease, release_policy policy) {
   reader_keys const k{lease.name};
   auto const id = IdOf(lease.owner);
-  return Script{.lock = {k.lock},
-                .counter = {k.counter},
-                .queue = {k.queue},
-                .readers = {k.readers},
+  return Script{.lock = k.lock,
+                .counter = k.counter,
+                .queue = k.queue,
+                .readers = k.readers,
                 .owner = id,
                 .starvation_us = policy.starvation.count(),
                 .grant_ms = policy.grant.count(),
@@ -86,19 +84,16 @@ call leave(owned lease, release_policy policy) {
 
 template <id_maker IdOf, class Script = lua::renew>
 call renew(milliseconds ttl, std::span<owned const> leases) {
-  std::vector<std::string> readers;
   std::vector<std::string> ids;
-  readers.reserve(leases.size());
   ids.reserve(leases.size());
   Script script{.keys = {}, .ttl_ms = ttl.count(), .owners = {}};
   script.keys.reserve(2 * leases.size());
   script.owners.reserve(leases.size());
   for (auto const& lease : leases) {
-    readers.push_back(names::readers(lease.name));
     script.keys.push_back({lease.name});
     script.owners.emplace_back(ids.emplace_back(IdOf(lease.owner)));
   }
-  for (auto const& key : readers) script.keys.push_back({key});
+  for (auto const& lease : leases) script.keys.push_back({lease.name, names::side::readers});
   return script();
 }
 
@@ -123,10 +118,10 @@ call upgrade(std::string_view name, acquire_request const& request) {
   auto const client = request.owner.substr(0, request.owner.find(':') + 1);
   auto const held = upgrade_id(std::string{client}.append(std::to_string(request.in_place_of)));
   auto const waited = request.waited + upgraders_head_start;
-  return lua::upgrade{.lock = {k.lock},
-                      .counter = {k.counter},
-                      .queue = {k.queue},
-                      .readers = {k.readers},
+  return lua::upgrade{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
+                      .readers = k.readers,
                       .given_up = {given_up},
                       .owner = request.owner,
                       .upgrade = held,
@@ -139,9 +134,9 @@ call upgrade(std::string_view name, acquire_request const& request) {
 call stay(owned lease, release_policy policy) {
   plain::keys const k{lease.name};
   auto const given_up = names::gave_up(lease.name);
-  return lua::stay{.lock = {k.lock},
-                   .counter = {k.counter},
-                   .queue = {k.queue},
+  return lua::stay{.lock = k.lock,
+                   .counter = k.counter,
+                   .queue = k.queue,
                    .given_up = {given_up},
                    .owner = lease.owner,
                    .grant_ms = policy.grant.count(),
@@ -151,10 +146,10 @@ call stay(owned lease, release_policy policy) {
 call become_reader(owned lease, id_maker id_of, milliseconds ttl, publishing publish) {
   reader_keys const k{lease.name};
   auto const id = id_of(lease.owner);
-  return lua::downgrade{.lock = {k.lock},
-                        .counter = {k.counter},
-                        .queue = {k.queue},
-                        .readers = {k.readers},
+  return lua::downgrade{.lock = k.lock,
+                        .counter = k.counter,
+                        .queue = k.queue,
+                        .readers = k.readers,
                         .writer = lease.owner,
                         .reader = id,
                         .ttl_ms = ttl.count(),

@@ -43,12 +43,10 @@ void make_empty(pipeline::entry& used) noexcept {
   response = {};
   last.answered = 0;
   if (!last.translated) return;
-  free_memory_of(last.now.bytes);
-  free_memory_of(last.now.note);
-  auto room = std::move(last.replies);
-  last = {};
-  room.clear();
-  if (room.capacity() == 1) last.replies = std::move(room);
+  last.translated = last.goes_on = false;
+  last.now.clear();
+  last.replies.clear();
+  if (last.replies.capacity() != 1) std::vector<resp::reply>{}.swap(last.replies);
 }
 
 void drop_replies_to_askings(exchange const& now, std::vector<resp::reply>& replies) noexcept {
@@ -131,7 +129,8 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* tra
   for (; unsent_ != all_.end() && !alone_; ++unsent_, ++in_flight_) {
     auto& [request, response, queued, last] = *unsent_;
     if (!last.goes_on && translator != nullptr && request.script != nullptr) {
-      last.now = translator->begin(request, response.sent);
+      last.now.clear();
+      translator->begin(request, response.sent, last.now);
       last.translated = !last.now.bytes.empty();
     }
     if (last.translated && request.asked) ask_for_each(last.now);

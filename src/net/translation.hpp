@@ -28,6 +28,19 @@ struct exchange {
   std::uint8_t step = 0;
   std::string note{};
   std::vector<std::int64_t> numbers{};
+
+  /// For another request, with the memory that a usual one takes.
+  void clear() noexcept {
+    if (bytes.capacity() > usual_size) std::string{}.swap(bytes);
+    bytes.clear();
+    replies = 1;
+    alone = false;
+    way = step = 0;
+    note.clear();
+    if (askings.capacity() != 0) std::vector<std::uint32_t>{}.swap(askings);
+    if (numbers.capacity() != 0) std::vector<std::int64_t>{}.swap(numbers);
+  }
+  static constexpr std::size_t usual_size = 256;
 };
 
 /// What the replies to an exchange mean.
@@ -60,10 +73,10 @@ class translation {
   translation& operator=(translation const&) = delete;
   virtual ~translation() = default;
 
-  /// How the request begins; empty: as it stands. Called once more after `unsuited`, which changes what it
-  /// says. `resent`: an earlier copy of the request may have been carried out, in part or as a whole, on this
-  /// connection or another.
-  [[nodiscard]] virtual exchange begin(net::request const& request, bool resent) = 0;
+  /// How the request begins, into `now`, which is empty; it stays so: as it stands. Called once more after
+  /// `unsuited`, which changes what it says. `resent`: an earlier copy of the request may have been carried
+  /// out, in part or as a whole, on this connection or another.
+  virtual void begin(net::request const& request, bool resent, exchange& now) = 0;
   /// `now`: the exchange that the replies are to.
   [[nodiscard]] virtual meaning read(net::request const& request, exchange const& now,
                                      std::span<resp::reply> replies, bool resent) = 0;

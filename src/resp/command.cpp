@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace holdfast::resp {
@@ -45,6 +46,12 @@ class digits {
 
 constexpr std::string_view line_end{"\r\n"};
 
+/// Returns where it ends.
+char* put(char* at, std::string_view text) noexcept {
+  if (!text.empty()) std::memcpy(at, text.data(), text.size());
+  return at + text.size();
+}
+
 /// Takes a line off the front; 0: it isn't of that type.
 std::size_t take_number(char type, std::string_view& commands) {
   std::size_t number = 0;
@@ -71,9 +78,9 @@ void append_bulk(std::string& out, std::span<std::string_view const> parts) {
   digits const header{'$', size};
   auto const begin = out.size();
   out.resize(begin + header.view().size() + size + line_end.size());
-  auto at = std::ranges::copy(header.view(), out.begin() + static_cast<std::ptrdiff_t>(begin)).out;
-  for (auto const part : parts) at = std::ranges::copy(part, at).out;
-  std::ranges::copy(line_end, at);
+  auto* at = put(out.data() + begin, header.view());
+  for (auto const part : parts) at = put(at, part);
+  put(at, line_end);
 }
 
 void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, digits{value}.view()); }

@@ -56,18 +56,17 @@ std::string_view without_end(std::string_view text, std::string_view end) noexce
 
 std::span<module_command const> module_commands() noexcept { return served_by_module; }
 
-std::string as_command(std::string_view request, module_command const& command) {
+void append_as_command(std::string& out, std::string_view request, module_command const& command) {
   auto rest = request;
   auto const words = resp::take_array_header(rest);
   resp::take_bulk(rest);  // EVALSHA
   resp::take_bulk(rest);  // the script
-  std::string bytes;
-  bytes.reserve(request.size() + command.command.size());
+  out.reserve(out.size() + rest.size() + 2 * command.command.size());
   if (command.words == full) {
-    resp::append_array_header(bytes, words - 1);
-    resp::append_bulk(bytes, command.command);
-    bytes += rest;
-    return bytes;
+    resp::append_array_header(out, words - 1);
+    resp::append_bulk(out, command.command);
+    out += rest;
+    return;
   }
   auto const keys = whole_number<std::size_t>(resp::take_bulk(rest)).value_or(1);
   auto const all_keys = rest;
@@ -84,11 +83,10 @@ std::string as_command(std::string_view request, module_command const& command) 
     kept = i + 1;
     left_out = rest;
   }
-  resp::append_array_header(bytes, kept + 2);
-  resp::append_bulk(bytes, command.command);
-  bytes += first_key;
-  bytes += without_end(all_arguments, left_out);
-  return bytes;
+  resp::append_array_header(out, kept + 2);
+  resp::append_bulk(out, command.command);
+  out += first_key;
+  out += without_end(all_arguments, left_out);
 }
 
 }  // namespace holdfast::scripting

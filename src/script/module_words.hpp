@@ -26,7 +26,7 @@ struct module_command {
 /// Of several for one script the first that a server has is the best.
 [[nodiscard]] std::span<module_command const> module_commands() noexcept;
 
-/// An EVALSHA request of its script, as this command.
-[[nodiscard]] std::string as_command(std::string_view request, module_command const& command);
+/// Appends an EVALSHA request of its script, as this command.
+void append_as_command(std::string& out, std::string_view request, module_command const& command);
 
 }  // namespace holdfast::scripting

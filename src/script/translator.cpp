@@ -69,7 +69,7 @@ class command_translator::server_translation final : public net::translation {
   server_translation(command_translator& client, capabilities server)
       : client_{client}, server_{std::move(server)}, has_module_{server_.has_module()} {}
 
-  net::exchange begin(net::request const& request, bool resent) override {
+  void begin(net::request const& request, bool resent, net::exchange& now) override {
     auto const& name = script_of(request).name;
     // An earlier copy may have deleted the lock and told nobody, where the release itself would do nothing.
     auto const finishes = resent && client_.gone_in_steps_ && name == "exclusive.release" &&
@@ -77,23 +77,24 @@ class command_translator::server_translation final : public net::translation {
     auto const index = finishes ? none : module_index(name);
     if (index != none && !is_for_the_script(index, request)) {
       ++client_.counts_.by_module;
-      return {.bytes = as_command(request.bytes, module_commands()[index]),
-              .way = by_module,
-              .step = static_cast<std::uint8_t>(index)};
+      append_as_command(now.bytes, request.bytes, module_commands()[index]);
+      now.way = by_module;
+      now.step = static_cast<std::uint8_t>(index);
+      return;
     }
-    if (index == none) {
-      if (auto reason = why_not(name); !reason.empty()) return refusal(std::move(reason));
-    }
-    if (!server_.scripts) return begin_without_scripts(request, name);
-    if (auto now = begin_natively(request, name); !now.bytes.empty()) {
+    if (auto reason = index == none ? why_not(name) : std::string{}; !reason.empty()) {
+      now = refusal(std::move(reason));
+    } else if (!server_.scripts) {
+      now = begin_without_scripts(request, name);
+    } else if (auto commands = begin_natively(request, name); !commands.bytes.empty()) {
       ++client_.counts_.by_native_command;
-      return now;
+      now = std::move(commands);
+    } else {
+      ++client_.counts_.by_script;
+      if (!finishes) return;
+      now = finish_release(spoken_call{request.bytes}, context(resent));
+      now.way = by_native_commands;
     }
-    ++client_.counts_.by_script;
-    if (!finishes) return {};
-    auto now = finish_release(spoken_call{request.bytes}, context(resent));
-    now.way = by_native_commands;
-    return now;
   }
 
   net::meaning read(net::request const& request, net::exchange const& now, std::span<resp::reply> replies,

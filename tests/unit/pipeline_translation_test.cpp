@@ -8,9 +8,8 @@ using namespace pipelining;
 /// Says "a" as "x" with two replies, and then "y"; all else as it stands.
 struct two_exchanges final : holdfast::net::translation {
   bool alone = false;
-  holdfast::net::exchange begin(request const& asked, bool) override {
-    if (asked.bytes != "a") return {};
-    return {.bytes = "x", .replies = 2, .alone = alone};
+  void begin(request const& asked, bool, holdfast::net::exchange& now) override {
+    if (asked.bytes == "a") now = {.bytes = "x", .replies = 2, .alone = alone};
   }
   holdfast::net::meaning read(request const&, holdfast::net::exchange const&, std::span<reply>,
                               bool) override {
@@ -143,11 +142,11 @@ TEST(pipeline, begins_requests_anew_that_were_kept_back_behind_what_is_alone) {
 
 TEST(pipeline, asks_a_node_for_each_command_that_it_does_not_serve_yet) {
   struct several final : holdfast::net::translation {
-    holdfast::net::exchange begin(request const&, bool) override {
-      return {.bytes =
-                  "*2\r\n$3\r\nDEL\r\n$1\r\na\r\n*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n"
-                  "*1\r\n$4\r\nEXEC\r\n*2\r\n$3\r\nGET\r\n$1\r\nb\r\n",
-              .replies = 5};
+    void begin(request const&, bool, holdfast::net::exchange& now) override {
+      now = {.bytes =
+                 "*2\r\n$3\r\nDEL\r\n$1\r\na\r\n*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nGET\r\n$1\r\na\r\n"
+                 "*1\r\n$4\r\nEXEC\r\n*2\r\n$3\r\nGET\r\n$1\r\nb\r\n",
+             .replies = 5};
     }
     holdfast::net::meaning read(request const&, holdfast::net::exchange const&, std::span<reply>,
                                 bool) override {

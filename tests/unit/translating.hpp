@@ -107,6 +107,11 @@ class translating : public testing::Test {
     for (auto const word : resp::arguments_of(now.bytes)) all.append(all.empty() ? "" : " ").append(word);
     return all;
   }
+  net::exchange begin(net::request const& request, bool resent) {
+    net::exchange now;
+    server_->begin(request, resent, now);
+    return now;
+  }
   net::meaning read(net::request const& request, net::exchange const& now, std::vector<resp::reply> replies,
                     bool resent = false) {
     return server_->read(request, now, replies, resent);

@@ -5,24 +5,24 @@ namespace holdfast::scripting::translator_test {
 
 TEST_F(translating, does_without_scripts_where_they_are_refused_or_unwanted) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "MULTI");
+  EXPECT_EQ(words_of(begin(acquire(), false)), "MULTI");
   connect({"DELIFEQ"}, {}, false);
   EXPECT_TRUE(translator_->scriptless());
-  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "MULTI");
+  EXPECT_EQ(words_of(begin(acquire(), false)), "MULTI");
   connect({}, {}, false);
-  auto const now = server_->begin(acquire(), false);
+  auto const now = begin(acquire(), false);
   EXPECT_THAT(now.note, HasSubstr("no compare-and-delete"));
   EXPECT_THAT(now.note, HasSubstr("+eval"));
   auto const fair = to_run(call{scripts::fair::pass::source, {{"orders"}}, {}}, {});
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  EXPECT_THAT(server_->begin(fair, false).note, HasSubstr("needs one"));
+  EXPECT_THAT(begin(fair, false).note, HasSubstr("needs one"));
 }
 
 TEST_F(translating, goes_on_without_scripts_when_they_are_refused_in_the_middle) {
   connect({"DELIFEQ"});
   auto const refusal = error_reply("NOPERM User default has no permissions to run the 'evalsha' command");
   EXPECT_TRUE(server_->reconsiders(acquire(), refusal));
-  EXPECT_EQ(words_of(server_->begin(acquire(), false)), "MULTI");
+  EXPECT_EQ(words_of(begin(acquire(), false)), "MULTI");
   EXPECT_THAT(warnings_, SizeIs(1));
   connect({"DELIFEQ"});
   EXPECT_FALSE(
@@ -47,7 +47,7 @@ std::vector<resp::reply> busy_after_taking() {
 TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it_believes_a_token) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});  // at 1000 s
   auto const request = acquire();
-  auto const now = server_->begin(request, false);
+  auto const now = begin(request, false);
   auto const taken = [](std::int64_t token) {
     return after_taking({text_reply("OK"), text_reply("me"), integer_reply(30'000), text_reply("string"),
                          integer_reply(token), integer_reply(1), integer_reply(0), clock_at("1002")});
@@ -64,7 +64,7 @@ TEST_F(translating, raises_a_counter_that_is_older_than_the_connection_before_it
 TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_came_free_meanwhile) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found = read(request, server_->begin(request, false), busy_after_taking());
+  auto const found = read(request, begin(request, false), busy_after_taking());
   ASSERT_EQ(found.type, kind::more);
   EXPECT_EQ(words_of(found.next), "ZADD {orders}:holdfast_queue 1002000000 me");
   EXPECT_EQ(
@@ -83,7 +83,7 @@ TEST_F(translating, queues_up_without_scripts_and_tries_once_more_if_the_lock_ca
 TEST_F(translating, takes_the_lock_that_it_was_granted_while_it_queued_up) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found = read(request, server_->begin(request, false), busy_after_taking());
+  auto const found = read(request, begin(request, false), busy_after_taking());
   auto const given = read(request, found.next,
                           {integer_reply(1), integer_reply(1), nil(), text_reply("me"), integer_reply(2000)});
   ASSERT_EQ(given.type, kind::more);
@@ -96,24 +96,24 @@ TEST_F(translating, may_have_taken_a_lock_where_no_transaction_was_begun) {
   std::vector<resp::reply> replies(9, integer_reply(1));
   replies[0] = error_reply("NOPERM User jobs has no permissions to run the 'multi' command");
   replies.push_back(error_reply("ERR EXEC without MULTI"));
-  auto const refused = read(request, server_->begin(request, false), replies);
+  auto const refused = read(request, begin(request, false), replies);
   EXPECT_THAT(refused.reply.text, HasSubstr("'multi'"));
   EXPECT_TRUE(refused.carried_out);
   replies[0] = text_reply("OK");
   replies[1] = error_reply("MOVED 7 127.0.0.1:7001");
   replies.back() = error_reply("EXECABORT Transaction discarded because of previous errors.");
-  EXPECT_FALSE(read(request, server_->begin(request, false), replies).carried_out);
+  EXPECT_FALSE(read(request, begin(request, false), replies).carried_out);
 }
 
 TEST_F(translating, follows_a_slot_in_the_middle_of_its_steps) {
   auto const ask = [] { return error_reply("ASK 7 127.0.0.1:7001"); };
   connect({"DELIFEQ"});
   auto const request = release();
-  auto found = read(request, server_->begin(request, false), {integer_reply(1), ask()});
+  auto found = read(request, begin(request, false), {integer_reply(1), ask()});
   ASSERT_EQ(found.type, kind::more);
   EXPECT_TRUE(read(request, found.next, {ask()}).reply.is_error("ASK"));
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
-  found = read(request, server_->begin(request, false), {integer_reply(1), ask(), ask()});
+  found = read(request, begin(request, false), {integer_reply(1), ask(), ask()});
   ASSERT_EQ(found.type, kind::more) << "the queue may be where the slot goes to";
   found = read(request, found.next, {ask()});
   EXPECT_TRUE(found.reply.is_error("ASK"));
@@ -124,15 +124,14 @@ TEST_F(translating, does_not_call_lost_what_is_on_another_node) {
   connect({"DELIFEQ"});
   auto const two =
       to_run(lua::renew{.locks = {{"{a}1"}, {"{a}2"}}, .ttl_ms = 30'000, .owners = {"me", "me"}}(), {});
-  auto const found =
-      read(two, server_->begin(two, false), {text_reply("OK"), error_reply("ASK 7 127.0.0.1:7001")});
+  auto const found = read(two, begin(two, false), {text_reply("OK"), error_reply("ASK 7 127.0.0.1:7001")});
   EXPECT_TRUE(found.reply.is_error("TRYAGAIN")) << "each is renewed by itself then";
 }
 
 TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = acquire();
-  auto const found = read(request, server_->begin(request, false),
+  auto const found = read(request, begin(request, false),
                           after_taking({text_reply("OK"), text_reply("me"), integer_reply(30'000),
                                         text_reply("string"), error_reply("ERR value is not an integer"),
                                         integer_reply(1), integer_reply(0), clock_at("1002")}));
@@ -145,8 +144,7 @@ TEST_F(translating, tells_waiters_one_after_the_other_until_one_hears_it) {
   connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
   auto const request = release();
   auto const waiter = std::string(36, 'a') + ":7";
-  auto found =
-      read(request, server_->begin(request, false), {integer_reply(1), integer_reply(0), integer_reply(1)});
+  auto found = read(request, begin(request, false), {integer_reply(1), integer_reply(0), integer_reply(1)});
   EXPECT_EQ(words_of(found.next), "ZPOPMIN {orders}:holdfast_queue");
   found = read(request, found.next, {array_reply({text_reply(waiter), text_reply("5")})});
   EXPECT_EQ(words_of(found.next),

@@ -34,6 +34,9 @@ void call(callback<void()>& function, complaint const& hook) noexcept {
   }
 }
 
+/// Few enough that the server has work while a long batch runs, and so many that a write is worth it.
+constexpr std::size_t callbacks_between_writes = 64;
+
 }  // namespace
 
 /// The callbacks that a thread is inside of: one object for each client, linked from the innermost outwards.
@@ -200,6 +203,7 @@ void loop::run_deferred(lock& hold) noexcept {
   callbacks running{.owner = *this, .outer = callbacks::innermost};
   callbacks::innermost = &running;
   ++calling_;
+  std::size_t called = 0;
   while (!deferred_.empty()) {
     deferred_.move_to(running.batch);
     unlock(hold);
@@ -210,6 +214,10 @@ void loop::run_deferred(lock& hold) noexcept {
       if (running.of_parent()) std::abort();  // everything that would follow belongs to the parent
       used.front().reset();                   // destroys its captures without the lock, too
       deferred_calls::limit(used);
+      if (++called % callbacks_between_writes != 0) continue;
+      hold.lock();
+      flush_all(!polling_);  // while nobody runs the loop it is this thread's
+      unlock(hold);
     }
     hold.lock();
     deferred_.reuse(used);

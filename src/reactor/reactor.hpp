@@ -62,8 +62,9 @@ class flushable
 ///   old keeper's thread ends after the callback.
 ///
 /// Commands leave in one write per turn: commands that a turn's handlers and callbacks add are written at its
-/// end. A caller beside the driver writes by itself while little is under way; otherwise the driver collects,
-/// and lets callers that are about to send go first (decision 56).
+/// end, and of a long batch of callbacks meanwhile, so that the server has work while it runs. A caller
+/// beside the driver writes by itself while little is under way; otherwise the driver collects, and lets
+/// callers that are about to send go first (decision 56).
 ///
 /// *An allocation may fail anywhere.* The loop itself allocates only in defer() of a single call and in
 /// start_keeper(). An exception from a handler, timer or flush stops none of the others. It is recorded

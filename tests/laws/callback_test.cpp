@@ -175,6 +175,17 @@ TEST_F(batch, goes_on_with_what_stands_behind_a_callback_that_waits) {
   }
 }
 
+TEST_F(batch, that_is_long_has_its_requests_sent_while_it_runs) {
+  mutex early{redis_, "early"};
+  std::promise<bool> sent;
+  in_a_callback([&] {
+    add([&] { early.async_acquire([](std::optional<lease>, std::exception_ptr const&) {}); });
+    for (auto i = 0; i != 100; ++i) add([] {});
+    add([&] { sent.set_value(eventually([&] { return server_.raw().exists("early"); })); });
+  });
+  EXPECT_TRUE(sent.get_future().get());
+}
+
 TEST_F(batch, goes_on_when_the_callback_waits_for_a_lock_of_another_client) {
   client other_client{server_.url(), with_long_timeouts()};
   mutex remote{other_client, "wanted"};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -9,47 +10,17 @@
 namespace holdfast::resp {
 namespace {
 
-/// A number, or a line that begins with a type and ends a line of RESP, written from its end: without an
-/// allocation, and so cheap because a request has twenty of them.
-class digits {
- public:
-  explicit digits(std::int64_t value) noexcept {
-    auto const unsigned_value = static_cast<std::uint64_t>(value);
-    put(value < 0 ? 0 - unsigned_value : unsigned_value);
-    if (value < 0) *--begin_ = '-';
-  }
-  digits(char type, std::size_t n) noexcept {
-    *--begin_ = '\n';
-    *--begin_ = '\r';
-    put(n);
-    *--begin_ = type;
-  }
-  digits(digits const&) = delete;
-  digits& operator=(digits const&) = delete;
-  ~digits() = default;
-
-  [[nodiscard]] std::string_view view() const noexcept {
-    return {begin_, static_cast<std::size_t>(text_.data() + text_.size() - begin_)};
-  }
-
- private:
-  void put(std::uint64_t value) noexcept {
-    do {
-      *--begin_ = static_cast<char>('0' + value % 10);
-      value /= 10;
-    } while (value != 0);
-  }
-
-  std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 4> text_;  // all digits, a type, CR LF
-  char* begin_ = text_.data() + text_.size();
-};
-
 constexpr std::string_view line_end{"\r\n"};
+constexpr std::size_t most_digits = std::numeric_limits<std::uint64_t>::digits10 + 1;
 
-/// Returns where it ends.
-char* put(char* at, std::string_view text) noexcept {
-  if (!text.empty()) std::memcpy(at, text.data(), text.size());
-  return at + text.size();
+/// Appends what `write` writes, which takes at most `room`.
+template <class Write>
+void append(std::string& out, std::size_t room, Write write) {
+  auto const begin = out.size();
+  out.resize(begin + room);
+  writer to{out.data() + begin};
+  write(to);
+  out.resize(static_cast<std::size_t>(to.end() - out.data()));
 }
 
 /// Takes a line off the front; 0: it isn't of that type.
@@ -67,23 +38,52 @@ std::size_t take_number(char type, std::string_view& commands) {
 
 }  // namespace
 
-void append_array_header(std::string& out, std::size_t n) { out += digits{'*', n}.view(); }
+void writer::put(std::string_view text) noexcept {
+  if (!text.empty()) std::memcpy(at_, text.data(), text.size());
+  at_ += text.size();
+}
+
+void writer::line(char type, std::size_t n) noexcept {
+  *at_++ = type;
+  if (n < 10) {  // most are
+    *at_++ = static_cast<char>('0' + n);
+  } else {
+    at_ = std::to_chars(at_, at_ + most_digits, n).ptr;
+  }
+  put(line_end);
+}
+
+void writer::array_header(std::size_t n) noexcept { line('*', n); }
+
+void writer::bulk(std::span<std::string_view const> parts) noexcept {
+  std::size_t size = 0;
+  for (auto const part : parts) size += part.size();
+  line('$', size);
+  for (auto const part : parts) put(part);
+  put(line_end);
+}
+
+void writer::integer(std::int64_t value) noexcept {
+  std::array<char, most_digits> text;
+  auto const* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  bulk({text.data(), static_cast<std::size_t>(end - text.data())});
+}
+
+void append_array_header(std::string& out, std::size_t n) {
+  append(out, writer::room_for(0), [n](writer& to) { to.array_header(n); });
+}
 
 void append_bulk(std::string& out, std::string_view value) { append_bulk(out, std::span{&value, 1}); }
 
-/// The string grows once, and is then written to: three appends would cost twice as much.
 void append_bulk(std::string& out, std::span<std::string_view const> parts) {
-  std::size_t size = 0;
-  for (auto const part : parts) size += part.size();
-  digits const header{'$', size};
-  auto const begin = out.size();
-  out.resize(begin + header.view().size() + size + line_end.size());
-  auto* at = put(out.data() + begin, header.view());
-  for (auto const part : parts) at = put(at, part);
-  put(at, line_end);
+  auto room = writer::room_for(0);
+  for (auto const part : parts) room += part.size();
+  append(out, room, [parts](writer& to) { to.bulk(parts); });
 }
 
-void append_integer_bulk(std::string& out, std::int64_t value) { append_bulk(out, digits{value}.view()); }
+void append_integer_bulk(std::string& out, std::int64_t value) {
+  append(out, writer::room_for(0), [value](writer& to) { to.integer(value); });
+}
 
 void append_command(std::string& out, std::span<std::string_view const> arguments) {
   append_array_header(out, arguments.size());

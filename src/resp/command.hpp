@@ -11,16 +11,37 @@
 
 namespace holdfast::resp {
 
-/// `*n\r\n`: n arguments follow.
+/// Writes into memory that is there, and is large enough: see room_for.
+class writer {
+ public:
+  explicit writer(char* begin) noexcept : at_{begin} {}
+
+  /// `*n\r\n`: n arguments follow.
+  void array_header(std::size_t n) noexcept;
+  /// `$size\r\nvalue\r\n`; any bytes.
+  void bulk(std::string_view value) noexcept { bulk(std::span{&value, 1}); }
+  /// The parts, one behind the other, as one bulk string.
+  void bulk(std::span<std::string_view const> parts) noexcept;
+  /// A number as a bulk string.
+  void integer(std::int64_t value) noexcept;
+
+  /// Where the next byte goes.
+  [[nodiscard]] char* end() const noexcept { return at_; }
+
+  /// The most that a value of this size takes; a header or a number: of size 0.
+  [[nodiscard]] static constexpr std::size_t room_for(std::size_t size) noexcept { return size + 30; }
+
+ private:
+  void line(char type, std::size_t n) noexcept;
+  void put(std::string_view text) noexcept;
+
+  char* at_;
+};
+
+// The same, appended to a buffer.
 void append_array_header(std::string& out, std::size_t n);
-
-/// `$size\r\nvalue\r\n`; any bytes.
 void append_bulk(std::string& out, std::string_view value);
-
-/// The parts, one behind the other, as one bulk string.
 void append_bulk(std::string& out, std::span<std::string_view const> parts);
-
-/// A number as a bulk string.
 void append_integer_bulk(std::string& out, std::int64_t value);
 
 /// A whole command.

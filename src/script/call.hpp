@@ -27,16 +27,21 @@ struct key {
 };
 
 /// As a bulk string. Returns the size of the key.
-inline std::size_t append_key(std::string& out, key const& key) {
+inline std::size_t write_key(resp::writer& to, key const& key) noexcept {
   if (key.side == names::side::none) {
-    resp::append_bulk(out, key.text);
+    to.bulk(key.text);
     return key.text.size();
   }
   auto const parts = names::parts_beside(key.text, names::suffix_of(key.side));
-  resp::append_bulk(out, parts);
+  to.bulk(parts);
   std::size_t size = 0;
   for (auto const part : parts) size += part.size();
   return size;
+}
+/// The most that this takes.
+[[nodiscard]] constexpr std::size_t room_for(key const& key) noexcept {
+  constexpr std::size_t most_around_a_name = 3;
+  return resp::writer::room_for(key.text.size() + names::suffix_of(key.side).size() + most_around_a_name);
 }
 
 /// A script argument: text, or a number as decimal text.
@@ -59,14 +64,19 @@ struct call {
       : source{&script} {
     auto const key_count = keys.size() + more_keys.size();
     parts = 3 + key_count + args.size() + more_args.size();
-    bytes.reserve(3 * around_each + script.sha1.size() + room_of_all(keys) + room_of_all(args) +
-                  room_of_all(more_keys) + room_of_all(more_args));
-    append_head();
-    resp::append_integer_bulk(bytes, static_cast<std::int64_t>(key_count));
-    for (auto const& key : keys) append(key);
-    for (auto const& key : more_keys) append(key);
-    for (auto const& arg : args) append(arg);
-    for (auto const& arg : more_args) append(arg);
+    bytes.resize(4 * resp::writer::room_for(0) + verb.size() + script.sha1.size() + room_of(keys) +
+                 room_of(args) + room_of(more_keys) + room_of(more_args));
+    resp::writer to{bytes.data()};
+    to.array_header(parts);
+    to.bulk(verb);
+    to.bulk(source->sha1);
+    tail_begin = size_until(to);
+    to.integer(static_cast<std::int64_t>(key_count));
+    for (auto const& key : keys) write(to, key);
+    for (auto const& key : more_keys) write(to, key);
+    for (auto const& arg : args) write(to, arg);
+    for (auto const& arg : more_args) write(to, arg);
+    bytes.resize(size_until(to));
   }
 
   script const* source;
@@ -81,36 +91,32 @@ struct call {
   [[nodiscard]] std::string_view tail() const noexcept { return std::string_view{bytes}.substr(tail_begin); }
 
  private:
-  /// At most so many bytes around a key or an argument, or of a number with these.
-  static constexpr std::size_t around_each = 28;
-  [[nodiscard]] static std::size_t room_of(key const& key) noexcept {
-    return key.text.size() + names::suffix_of(key.side).size() + around_each;
+  static constexpr std::string_view verb{"EVALSHA"};
+
+  [[nodiscard]] static std::size_t room_for(arg const& arg) noexcept {
+    return resp::writer::room_for(arg.text.size());
   }
-  [[nodiscard]] static std::size_t room_of(arg const& arg) noexcept { return arg.text.size() + around_each; }
+  [[nodiscard]] static std::size_t room_for(key const& key) noexcept { return holdfast::room_for(key); }
   template <class Parts>
-  [[nodiscard]] static std::size_t room_of_all(Parts const& parts) noexcept {
+  [[nodiscard]] static std::size_t room_of(Parts const& parts) noexcept {
     std::size_t room = 0;
-    for (auto const& part : parts) room += room_of(part);
+    for (auto const& part : parts) room += room_for(part);
     return room;
   }
-
-  void append_head() {
-    resp::append_array_header(bytes, parts);
-    resp::append_bulk(bytes, "EVALSHA");
-    resp::append_bulk(bytes, source->sha1);
-    tail_begin = bytes.size();
+  [[nodiscard]] std::size_t size_until(resp::writer const& to) const noexcept {
+    return static_cast<std::size_t>(to.end() - bytes.data());
   }
-  void append(key const& key) {
-    auto const size = append_key(bytes, key);
+  void write(resp::writer& to, key const& key) noexcept {
+    auto const size = write_key(to, key);
     if (first_key_end != 0) return;
-    first_key_end = bytes.size() - 2;  // before the CR LF
+    first_key_end = size_until(to) - 2;  // before the CR LF
     first_key_size = size;
   }
-  void append(arg const& arg) {
+  static void write(resp::writer& to, arg const& arg) noexcept {
     if (arg.is_number) {
-      resp::append_integer_bulk(bytes, arg.number);
+      to.integer(arg.number);
     } else {
-      resp::append_bulk(bytes, arg.text);
+      to.bulk(arg.text);
     }
   }
 };

@@ -46,26 +46,32 @@ transaction take_if_free(std::string_view name, std::string_view owner, millisec
   auto const asks = beside.size() != 0;
   transaction result{.bytes = {}, .commands = static_cast<std::uint8_t>(asks ? 5 : 4)};
   auto& bytes = result.bytes;
-  bytes.reserve(160 + name.size() + owner.size() + (1 + beside.size()) * (name.size() + 40));
-  resp::append_command(bytes, {"MULTI"});
-  resp::append_array_header(bytes, 6);
-  resp::append_bulk(bytes, "SET");
-  resp::append_bulk(bytes, name);
-  result.first_key_end = bytes.size() - 2;  // before the CR LF
-  result.first_key_size = name.size();
-  resp::append_bulk(bytes, owner);
-  resp::append_bulk(bytes, "NX");
-  resp::append_bulk(bytes, "PX");
-  resp::append_integer_bulk(bytes, ttl.count());
-  resp::append_array_header(bytes, 2);
-  resp::append_bulk(bytes, on_counter);
-  append_key(bytes, k.counter);
+  auto room =
+      resp::writer::room_for(160 + on_counter.size() + owner.size()) + room_for(k.lock) + room_for(k.counter);
+  for (auto const& key : beside) room += room_for(key);
+  bytes.resize(room);
+  resp::writer to{bytes.data()};
+  to.array_header(1);
+  to.bulk("MULTI");
+  to.array_header(6);
+  to.bulk("SET");
+  result.first_key_size = write_key(to, k.lock);
+  result.first_key_end = static_cast<std::size_t>(to.end() - bytes.data()) - 2;  // before the CR LF
+  to.bulk(owner);
+  to.bulk("NX");
+  to.bulk("PX");
+  to.integer(ttl.count());
+  to.array_header(2);
+  to.bulk(on_counter);
+  write_key(to, k.counter);
   if (asks) {
-    resp::append_array_header(bytes, 1 + beside.size());
-    resp::append_bulk(bytes, "EXISTS");
-    for (auto const& key : beside) append_key(bytes, key);
+    to.array_header(1 + beside.size());
+    to.bulk("EXISTS");
+    for (auto const& key : beside) write_key(to, key);
   }
-  resp::append_command(bytes, {"EXEC"});
+  to.array_header(1);
+  to.bulk("EXEC");
+  bytes.resize(static_cast<std::size_t>(to.end() - bytes.data()));
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -142,13 +143,14 @@ int play(cast const& kinds, std::uint64_t seed, copies late) {
   return scene.leases();
 }
 
-int play_all(cast const& kinds, std::uint64_t usual_count, copies late = copies::never_late) {
+std::int64_t play_all(cast const& kinds, std::uint64_t usual_count, copies late = copies::never_late) {
   constexpr auto slow = test::under_address_sanitizer || test::under_thread_sanitizer;
   auto const count = setting("HOLDFAST_SCHEDULES", slow ? usual_count / 4 : usual_count);
   auto const first = setting("HOLDFAST_SEED", 1);
-  auto leases = 0;
+  std::int64_t leases = 0;
   for (auto seed = first; seed != first + count && !testing::Test::HasFailure(); ++seed)
     leases += play(kinds, seed, late);
+  if (count != usual_count) std::cout << leases << " leases judged\n";
   return leases;
 }
 

@@ -30,7 +30,7 @@
 /// - permits of a semaphore, an open latch, a generation of a barrier: what has come by then is brought;
 /// - async_arrive_and_wait: a cancelled arrival breaks the generation for the others (see barrier);
 /// - async_wait on a condition: that ends the wait, and is no failure; the lease comes back;
-/// - async_release, async_renew: they can't be cancelled, and end in bounded time.
+/// - async_release, async_renew, async_count_down: they can't be cancelled, and end in bounded time.
 ///
 /// A slot needs an executor, on which the signal is emitted: without one the operation fails with
 /// std::errc::invalid_argument.
@@ -45,9 +45,8 @@
 /// - The io_context is stopped: the handler waits in it. Its lease is renewed meanwhile, as any other, until
 ///   the io_context runs again, or is destroyed.
 /// - The io_context is destroyed first, which destroys the handlers without calling them: operations that are
-///   pending are cancelled, and leases that have come are given back. Don't emit their signals afterwards.
-///   Nothing waits for the server, with one exception: permits of a semaphore whose handler was about to be
-///   called.
+///   pending are cancelled, and leases that have come are given back, as are permits whose handler was about
+///   to be called. Nothing waits for the server. Don't emit their signals afterwards.
 #pragma once
 
 #include <holdfast/asio_initiate.hpp>
@@ -161,6 +160,24 @@ template <class Rep, class Period, class Token>
 auto async_try_acquire_for(semaphore& permits, std::chrono::duration<Rep, Period> const& wait,
                            std::int64_t number, Token&& token) {
   return initiate(async::try_acquire_for(permits, wait, number), std::forward<Token>(token));
+}
+
+/// Gives permits back, or adds new ones. Brings nothing.
+template <class Token>
+auto async_release(semaphore& permits, std::int64_t number, Token&& token) {
+  return initiate(async::release(permits, number), std::forward<Token>(token));
+}
+
+/// Counts down by `n`. Brings nothing.
+template <class Token>
+auto async_count_down(latch& closed, std::int64_t n, Token&& token) {
+  return initiate(async::count_down(closed, n), std::forward<Token>(token));
+}
+/// Counts down by 1 for a participant. Brings whether it has done so for the first time: see
+/// latch::count_down.
+template <class Token>
+auto async_count_down(latch& closed, std::string participant, Token&& token) {
+  return initiate(async::count_down(closed, std::move(participant)), std::forward<Token>(token));
 }
 
 /// Waits until the latch is open. Brings nothing.

@@ -200,6 +200,28 @@ auto try_acquire_for(semaphore& permits, std::chrono::duration<Rep, Period> cons
       });
 }
 
+/// Gives permits back, or adds new ones. Brings nothing.
+inline auto release(semaphore& permits, std::int64_t number = 1) {
+  return detail::make<>(detail::plain{}, {}, [&permits, number](auto&, auto done, std::stop_token const&) {
+    permits.async_release(std::move(done), number);
+  });
+}
+
+/// Counts down by `n`. Brings nothing.
+inline auto count_down(latch& closed, std::int64_t n = 1) {
+  return detail::make<>(detail::plain{}, {}, [&closed, n](auto&, auto done, std::stop_token const&) {
+    closed.async_count_down(std::move(done), n);
+  });
+}
+/// Counts down by 1 for a participant. Brings whether it has done so for the first time.
+inline auto count_down(latch& closed, std::string participant) {
+  return detail::make<bool>(
+      detail::plain{}, {},
+      [&closed, participant = std::move(participant)](auto&, auto done, std::stop_token const&) {
+        closed.async_count_down(participant, detail::on_yes_or_no(std::move(done)));
+      });
+}
+
 /// Waits until the latch is open. Brings nothing.
 inline auto wait(latch& closed, std::stop_token stop = {}) {
   return detail::make<>(detail::plain{}, std::move(stop), [&closed](auto&, auto done, std::stop_token until) {

@@ -74,6 +74,7 @@ class HOLDFAST_EXPORT latch {
  public:
   /// Called once: with true if the latch is open, or with the error.
   using wait_handler = move_only_function<void(bool, std::exception_ptr)>;
+  using count_handler = move_only_function<void(std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
   /// empty, longer than 64 KiB, or whose braces don't fit (see lock_options::wire).
@@ -97,6 +98,11 @@ class HOLDFAST_EXPORT latch {
   /// perhaps since its process was started again, may say it once more. One request. On Redisson's wire
   /// std::errc::invalid_argument.
   bool count_down(std::string_view participant);
+
+  /// The same without waiting: `done` is called once, with the error if there was one; for a participant with
+  /// what count_down() returns, too. The latch may be destroyed meanwhile.
+  void async_count_down(count_handler done, std::int64_t n = 1);
+  void async_count_down(std::string_view participant, wait_handler done);
 
   /// The count; 0: it is open. One request.
   [[nodiscard]] std::int64_t count();

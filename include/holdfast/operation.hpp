@@ -102,9 +102,9 @@ struct taking_permits : plain {
  private:
   void give_back() noexcept {
     try {
-      from->release(permits);
+      from->async_release([](std::exception_ptr const&) {}, permits);
     } catch (error const&) {
-      return;  // the server can't be asked: they are gone, as those of a process that died
+      return;  // the client has ended: they are gone, as those of a process that died
     }
   }
 };

@@ -67,6 +67,7 @@ class HOLDFAST_EXPORT semaphore {
  public:
   /// Called once: with whether it got the permits, or with the error.
   using acquire_handler = move_only_function<void(bool, std::exception_ptr)>;
+  using release_handler = move_only_function<void(std::exception_ptr)>;
 
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
   /// empty, longer than 64 KiB, or whose braces don't fit (see lock_options::wire).
@@ -117,6 +118,10 @@ class HOLDFAST_EXPORT semaphore {
 
   /// Gives permits back, or adds new ones: nobody checks that they were taken. One request and one message.
   void release(std::int64_t permits = 1);
+
+  /// The same without waiting. `done` is called once, with the error if there was one; not before the server
+  /// has answered. The semaphore may be destroyed meanwhile.
+  void async_release(release_handler done, std::int64_t permits = 1);
 
   /// Adds permits; a negative number takes them away, also those that are out. available() may be negative
   /// until they come back. One request.

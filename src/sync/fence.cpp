@@ -11,13 +11,14 @@
 #include "engine/failure.hpp"
 #include "script/names.hpp"
 #include "scripts/fence.hpp"
+#include "sync/async_answer.hpp"
 #include "sync/idempotency_marks.hpp"
 #include "sync/options_check.hpp"
 
 namespace holdfast {
 namespace {
 
-using async_handler = engine::async_requests::handler;
+using sync::reading;
 
 /// The number of arguments that Lua can pass to a command is limited.
 constexpr std::size_t most_arguments = 4000;
@@ -40,22 +41,6 @@ std::vector<std::string_view> flattened(std::string_view key, std::span<fence_fi
     flat.push_back(value);
   }
   return flat;
-}
-
-/// A handler of responses that calls `done` with what `read` makes of one, or with what it throws.
-template <class Result, class Read, class Done>
-async_handler reading(Read read, Done done) {
-  return [read = std::move(read), done = std::move(done)](net::response&& response) mutable {
-    std::optional<Result> result;
-    std::exception_ptr reason;
-    try {
-      if (response.failure) throw error{*response.failure};
-      result = read(response);
-    } catch (std::exception const&) {
-      reason = std::current_exception();
-    }
-    done(std::move(result), std::move(reason));
-  };
 }
 
 }  // namespace

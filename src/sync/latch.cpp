@@ -78,26 +78,44 @@ struct latch::impl {
                                             .done_ms = sync::idempotency_marks::kept_ms}) == 1;
   }
 
-  bool count_down(std::string_view participant, std::int64_t n) {
-    return count.change(scripts::latch::count_down{.latch = {binding.name()},
-                                                   .counted = {counted},
-                                                   .done = {},
-                                                   .answered = {},
-                                                   .participant = participant,
-                                                   .n = n,
-                                                   .publish = count.publish(),
-                                                   .channel = count.channel(),
-                                                   .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+  /// The scripts that count down by `n`, which they note. The participant must outlive the making of the
+  /// call.
+  [[nodiscard]] scripts::latch::count_down counting(std::string_view participant, std::int64_t n) {
+    return {.latch = {binding.name()},
+            .counted = {counted},
+            .done = {},
+            .answered = {},
+            .participant = participant,
+            .n = broken("latch") ? n + 1 : n,
+            .publish = count.publish(),
+            .channel = count.channel(),
+            .done_ms = sync::idempotency_marks::kept_ms};
   }
-
-  void count_down_redisson(std::int64_t n) {
-    count.change(scripts::redisson_latch::count_down{.counter = {binding.name()},
-                                                     .done = {},
-                                                     .answered = {},
-                                                     .n = n,
-                                                     .publish = count.publish(),
-                                                     .channel = count.channel(),
-                                                     .done_ms = sync::idempotency_marks::kept_ms});
+  [[nodiscard]] scripts::redisson_latch::count_down counting_redisson(std::int64_t n) {
+    return {.counter = {binding.name()},
+            .done = {},
+            .answered = {},
+            .n = broken("latch") ? n + 1 : n,
+            .publish = count.publish(),
+            .channel = count.channel(),
+            .done_ms = sync::idempotency_marks::kept_ms};
+  }
+  void note_counting(std::int64_t n) {
+    binding.core()->record_number(history::event::counted, history::kind::latch, binding.name(), n);
+  }
+  /// Of one that has none: it is another one each time.
+  [[nodiscard]] std::string some_participant() const {
+    return binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
+  }
+  void check_count_down(std::int64_t n) const {
+    sync::check_number("the number to count down", binding.name(), n, 1, highest_count);
+  }
+  void check_participant(std::string_view participant) const {
+    sync::check(!participant.empty() && participant.size() <= sync::longest_name,
+                "a participant of the latch \"" + binding.name() + "\" needs a name of 1 to 65536 bytes");
+    sync::check(plain, "the latch \"" + binding.name() +
+                           "\" is on Redisson's wire, where participants have no names: count down "
+                           "without one, or use wire::plain");
   }
 
   [[nodiscard]] std::int64_t read() {
@@ -157,26 +175,43 @@ bool latch::try_set_count(std::int64_t count) {
 }
 
 void latch::count_down(std::int64_t n) {
-  sync::check_number("the number to count down", name(), n, 1, highest_count);
-  impl_->binding.core()->record_number(history::event::counted, history::kind::latch, name(), n);
-  if (broken("latch")) ++n;
+  impl_->check_count_down(n);
+  impl_->note_counting(n);
   if (impl_->plain) {
-    auto const participant =
-        impl_->binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
-    (void)impl_->count_down(participant, n);
+    impl_->count.change(impl_->counting(impl_->some_participant(), n));
   } else {
-    impl_->count_down_redisson(n);
+    impl_->count.change(impl_->counting_redisson(n));
   }
 }
 
 bool latch::count_down(std::string_view participant) {
-  sync::check(!participant.empty() && participant.size() <= sync::longest_name,
-              "a participant of the latch \"" + name() + "\" needs a name of 1 to 65536 bytes");
-  sync::check(impl_->plain, "the latch \"" + name() +
-                                "\" is on Redisson's wire, where participants have no names: count down "
-                                "without one, or use wire::plain");
-  impl_->binding.core()->record_number(history::event::counted, history::kind::latch, name(), 1);
-  return impl_->count_down(participant, 1);
+  impl_->check_participant(participant);
+  impl_->note_counting(1);
+  return impl_->count.change(impl_->counting(participant, 1)) == 1;
+}
+
+void latch::async_count_down(count_handler done, std::int64_t n) {
+  sync::check_handler(done, name());
+  impl_->check_count_down(n);
+  impl_->note_counting(n);
+  auto finish = [done = std::move(done)](auto, std::exception_ptr failure) mutable {
+    done(std::move(failure));
+  };
+  if (impl_->plain) {
+    impl_->count.async_change(impl_->counting(impl_->some_participant(), n), std::move(finish));
+  } else {
+    impl_->count.async_change(impl_->counting_redisson(n), std::move(finish));
+  }
+}
+
+void latch::async_count_down(std::string_view participant, wait_handler done) {
+  sync::check_handler(done, name());
+  impl_->check_participant(participant);
+  impl_->note_counting(1);
+  impl_->count.async_change(impl_->counting(participant, 1),
+                            [done = std::move(done)](auto changed, std::exception_ptr failure) mutable {
+                              done(changed == 1, std::move(failure));
+                            });
 }
 
 std::int64_t latch::count() { return impl_->read(); }

@@ -31,16 +31,21 @@ struct semaphore::impl {
     return checked("the number of permits to acquire of", number);
   }
 
-  void add(std::int64_t number) {
+  [[nodiscard]] int given_back(std::int64_t number) const {
+    return checked("the number of permits to release to", number);
+  }
+
+  /// The script that adds so many permits, which it notes.
+  [[nodiscard]] scripts::redisson_semaphore::add adding(std::int64_t number) {
     if (number > 0)
       binding.core()->record_number(history::event::added, history::kind::semaphore, binding.name(), number);
-    permits.change(scripts::redisson_semaphore::add{.counter = {binding.name()},
-                                                    .done = {},
-                                                    .answered = {},
-                                                    .permits = number,
-                                                    .publish = permits.publish(),
-                                                    .channel = permits.channel(),
-                                                    .done_ms = sync::idempotency_marks::kept_ms});
+    return {.counter = {binding.name()},
+            .done = {},
+            .answered = {},
+            .permits = number,
+            .publish = permits.publish(),
+            .channel = permits.channel(),
+            .done_ms = sync::idempotency_marks::kept_ms};
   }
 };
 
@@ -88,13 +93,20 @@ void semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_
 }
 
 void semaphore::release(std::int64_t permits) {
-  impl_->add(impl_->checked("the number of permits to release to", permits));
+  impl_->permits.change(impl_->adding(impl_->given_back(permits)));
+}
+
+void semaphore::async_release(release_handler done, std::int64_t permits) {
+  sync::check_handler(done, name());
+  impl_->permits.async_change(
+      impl_->adding(impl_->given_back(permits)),
+      [done = std::move(done)](auto, std::exception_ptr failure) mutable { done(std::move(failure)); });
 }
 
 void semaphore::add_permits(std::int64_t permits) {
   sync::check_number("the number of permits to add to", name(), permits, -sync::most_permits,
                      sync::most_permits);
-  impl_->add(permits);
+  impl_->permits.change(impl_->adding(permits));
 }
 
 std::int64_t semaphore::drain() {

@@ -29,20 +29,20 @@ void check_number(std::string_view quantity, std::string const& name, std::int64
 
 shared_counter::shared_counter(std::shared_ptr<engine::core> core, std::string name,
                                std::string_view expected, std::string channel, std::string marks)
-    : core_{std::move(core)},
-      name_{std::move(name)},
-      expected_{expected},
-      channel_{std::move(channel)},
-      marks_{marks.empty() ? names::redisson::suffixed(name_, "holdfast_done:") : std::move(marks)} {}
+    : expected_{expected}, channel_{std::move(channel)} {
+  auto prefix = marks.empty() ? names::redisson::suffixed(name, "holdfast_done:") : std::move(marks);
+  state_ = std::make_shared<shared_state>(
+      shared_state{.core = std::move(core), .name = std::move(name), .prefix = std::move(prefix)});
+}
 
 std::optional<std::int64_t> shared_counter::read() {
-  auto const response = ask(scripts::redisson_number::read{.counter = {name_}, .description = expected_}());
+  auto const response = ask(scripts::redisson_number::read{.counter = {name()}, .description = expected_}());
   if (response.reply.is_nil()) return std::nullopt;
   return response.reply.integer;
 }
 
 bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
-  return change(scripts::redisson_number::try_set{.counter = {name_},
+  return change(scripts::redisson_number::try_set{.counter = {name()},
                                                   .done = {},
                                                   .answered = {},
                                                   .number = number,
@@ -55,14 +55,32 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
 
 net::response shared_counter::ask(call const& script) {
   // Waits, like a caller that waits for a lock, while a slot moves or a server loads its data.
-  auto response = core_->requests().ask_until_ready(script, {.while_down = net::retry_policy::steady});
+  auto response = state_->core->requests().ask_until_ready(script, {.while_down = net::retry_policy::steady});
+  (void)state_->checked(response);
+  return response;
+}
+
+net::response const& shared_counter::shared_state::checked(net::response const& response) const {
   if (!response.reply.is_error()) return response;
-  auto const reason = engine::explain(response.reply.text, name_, core_->constants());
+  auto const reason = engine::explain(response.reply.text, name, core->constants());
   // A script that looks at the key has looked for the effect of an earlier copy before.
   if (!response.resent || reason->code() == errc::wrong_type) throw error{*reason};
   throw error{errc::unreachable, std::string{reason->what()} +
                                      "; the connection broke, and an earlier copy of the request may have "
                                      "been carried out: look before you try again"};
+}
+
+shared_counter::request_marks::request_marks(shared_state& of)
+    : own{of.prefix + of.core->constants().uuid + ":r" + std::to_string(next_request_number())},
+      answered{of.answered.take_answered()} {}
+
+std::int64_t shared_counter::shared_state::settle(net::response const& response, request_marks&& of) {
+  if (response.reply.integer == 0) {
+    for (auto& key : of.answered) answered.add_answered(std::move(key));
+  } else if (!response.resent) {
+    answered.add_answered(std::move(of.own));
+  }
+  return response.reply.integer;
 }
 
 }  // namespace holdfast::sync

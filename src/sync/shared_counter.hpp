@@ -2,13 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <holdfast/move_only_function.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "engine/core.hpp"
 #include "script/names_redisson.hpp"
+#include "sync/async_answer.hpp"
 #include "sync/idempotency_marks.hpp"
 
 namespace holdfast::sync {
@@ -39,10 +44,10 @@ class shared_counter {
   shared_counter(std::shared_ptr<engine::core> core, std::string name, std::string_view expected,
                  std::string channel, std::string marks = {});
 
-  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] std::string const& name() const noexcept { return state_->name; }
   [[nodiscard]] std::string const& channel() const noexcept { return channel_; }
   /// The command with which scripts publish on the channel.
-  [[nodiscard]] std::string_view publish() const { return engine::word_of(core_->publishing_now()); }
+  [[nodiscard]] std::string_view publish() const { return engine::word_of(state_->core->publishing_now()); }
 
   /// nullopt when there is no number.
   [[nodiscard]] std::optional<std::int64_t> read();
@@ -58,26 +63,55 @@ class shared_counter {
   /// reply is 0 when the script changed nothing.
   template <class Script>
   std::int64_t change(Script script) {
-    auto mark = marks_ + core_->constants().uuid + ":r" + std::to_string(next_request_number());
-    auto answered = request_marks_.take_answered();
-    script.done = {mark};
-    for (auto const& key : answered) script.answered.push_back({key});
-    auto const response = ask(script());  // when this throws, the answered marks expire after their hour
-    if (response.reply.integer == 0) {
-      for (auto& key : answered) request_marks_.add_answered(std::move(key));
-    } else if (!response.resent) {
-      request_marks_.add_answered(std::move(mark));
-    }
-    return response.reply.integer;
+    request_marks own{*state_};
+    own.put_into(script);
+    return state_->settle(ask(script()), std::move(own));  // when asking throws, they expire after their hour
+  }
+  /// The same without waiting. This object may be destroyed meanwhile.
+  template <class Script>
+  void async_change(Script script,
+                    move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)> done) {
+    request_marks own{*state_};
+    own.put_into(script);
+    auto read = [state = state_, own = std::move(own)](net::response const& response) mutable {
+      return state->settle(state->checked(response), std::move(own));
+    };
+    state_->core->async_requests().ask_until_ready(script(),
+                                                   reading<std::int64_t>(std::move(read), std::move(done)),
+                                                   {.while_down = net::retry_policy::steady});
   }
 
  private:
-  std::shared_ptr<engine::core> core_;
-  std::string name_;
+  struct request_marks;
+
+  /// What requests need that outlive this object.
+  struct shared_state {
+    std::shared_ptr<engine::core> core;
+    std::string name;
+    std::string prefix;  ///< of the marks
+    idempotency_marks answered{};
+
+    /// Throws unless the script has run.
+    [[nodiscard]] net::response const& checked(net::response const& response) const;
+    [[nodiscard]] std::int64_t settle(net::response const& response, request_marks&& of);
+  };
+
+  /// The marks of one request.
+  struct request_marks {
+    explicit request_marks(shared_state& of);
+    /// They must outlive the making of the call.
+    template <class Script>
+    void put_into(Script& script) const {
+      script.done = {own};
+      for (auto const& key : answered) script.answered.push_back({key});
+    }
+    std::string own;
+    std::vector<std::string> answered;
+  };
+
+  std::shared_ptr<shared_state> state_;
   std::string_view expected_;
   std::string channel_;
-  std::string marks_;
-  idempotency_marks request_marks_;
 };
 
 }  // namespace holdfast::sync

@@ -149,6 +149,13 @@ TEST_F(tokens, what_is_no_lease_is_brought_too) {
     co_await async_acquire(permits, 2, net::use_awaitable);
     auto const more = co_await async_try_acquire_for(permits, 0s, 2, net::use_awaitable);
     EXPECT_FALSE(more);
+    co_await async_release(permits, 2, net::use_awaitable);
+    EXPECT_EQ(permits.available(), 3);
+    EXPECT_TRUE(open.try_set_count(3));
+    auto const first = co_await async_count_down(open, "shard-1", net::use_awaitable);
+    auto const second = co_await async_count_down(open, "shard-1", net::use_awaitable);
+    EXPECT_TRUE(first && !second);
+    co_await async_count_down(open, 2, net::use_awaitable);
     co_await async_wait(open, net::use_awaitable);
     auto const generation = co_await async_arrive_and_wait(alone, net::use_awaitable);
     EXPECT_GT(generation, 0);
@@ -157,6 +164,36 @@ TEST_F(tokens, what_is_no_lease_is_brought_too) {
     EXPECT_EQ(said, fence_result::written);
   });
   EXPECT_EQ(raw_.get("{resource}"), "value");
+}
+
+TEST_F(tokens, what_counts_says_what_is_wrong) {
+  semaphore permits{redis_, "permits"};
+  latch closed{redis_, "latch"};
+  error_code released;
+  async_release(permits, 0, here([&](error_code code) { released = code; }));
+  outcome<bool> counted;
+  async_count_down(closed, "", here(counted.handler()));
+  ASSERT_TRUE(run());
+  EXPECT_EQ(released, std::errc::invalid_argument);
+  EXPECT_EQ(counted.code, std::errc::invalid_argument);
+  raw_.command({"RPUSH", "permits", "no number"});
+  async_release(permits, 1, here([&](error_code code) { released = code; }));
+  ASSERT_TRUE(run());
+  EXPECT_TRUE(released == errc::wrong_type) << released;
+}
+
+TEST_F(tokens, what_counts_may_be_destroyed_meanwhile) {
+  std::vector<error_code> codes;
+  auto const note = [&](error_code code) { codes.push_back(code); };
+  {
+    semaphore permits{redis_, "permits"};
+    async_release(permits, 2, here(note));
+    latch closed{redis_, "latch"};
+    async_count_down(closed, 1, here(note));
+  }
+  ASSERT_TRUE(run());
+  EXPECT_EQ(codes, (std::vector<error_code>{{}, {}}));
+  EXPECT_EQ(raw_.get("permits"), "2");
 }
 
 TEST_F(tokens, wait_for_a_condition_brings_the_lease_back) {

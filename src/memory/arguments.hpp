@@ -1,17 +1,25 @@
-/// Arguments of Redis commands, as the server reads them.
+/// Commands and their arguments, as the server reads them.
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::memory {
 
-inline std::int64_t number_of(std::string const& argument) {
-  return std::strtoll(argument.c_str(), nullptr, 10);
+/// The words of one command, which are somebody else's.
+using command = std::span<std::string_view const>;
+
+/// The number that a text begins with; 0: it begins with none.
+inline std::int64_t number_of(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 /// The positions from `first` to `last` in a collection of `size` elements, as a half-open range. Negative

@@ -1,11 +1,10 @@
 #include "memory/dataset.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <set>
 #include <stdexcept>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "memory/arguments.hpp"
@@ -20,58 +19,75 @@ using resp::make_integer;
 using resp::make_text;
 using std::chrono::milliseconds;
 
-/// Whether the command has written something, as its reply tells. In doubt it hasn't: a WAIT then counts
-/// less.
-bool writes(std::string_view name, resp::reply const& reply) {
-  static std::set<std::string_view> const always{"HSET", "INCR",    "INCRBY", "DECRBY", "APPEND",
-                                                 "ZADD", "ZINCRBY", "RPUSH",  "LPUSH"};
-  static std::set<std::string_view> const by_reply{"DEL",  "PEXPIRE", "SET",  "HSETNX",  "HDEL",
-                                                   "ZREM", "LPOP",    "LREM", "ZPOPMIN", "ZREMRANGEBYRANK"};
-  if (reply.is_error()) return false;
-  if (always.contains(name)) return true;
-  auto const nothing =
-      reply.is_nil() || (reply.is_integer() && reply.integer == 0) || (reply.is_array() && reply.size() == 0);
-  return by_reply.contains(name) && !nothing;
+/// Of a reply that tells whether something has changed.
+bool tells_a_change(resp::reply const& reply) {
+  if (reply.is_integer()) return reply.integer != 0;
+  return reply.is_array() ? reply.size() != 0 : !reply.is_nil();
 }
 
 }  // namespace
 
-dataset::handler dataset::handler_of(std::string_view name) noexcept {
-  using named = std::pair<std::string_view, handler>;
-  static constexpr auto all =
-      std::to_array<named>({{"PING", &dataset::ping},       {"TIME", &dataset::time},
-                            {"PUBLISH", &dataset::publish}, {"DEL", &dataset::del},
-                            {"EXISTS", &dataset::exists},   {"TYPE", &dataset::type},
-                            {"PEXPIRE", &dataset::pexpire}, {"PTTL", &dataset::pttl},
-                            {"GET", &dataset::get},         {"SET", &dataset::set},
-                            {"INCR", &dataset::incr},       {"INCRBY", &dataset::incrby},
-                            {"DECRBY", &dataset::decrby},   {"GETRANGE", &dataset::getrange},
-                            {"APPEND", &dataset::append},   {"HSET", &dataset::hset},
-                            {"HSETNX", &dataset::hsetnx},   {"HGET", &dataset::hget},
-                            {"HDEL", &dataset::hdel},       {"HEXISTS", &dataset::hexists},
-                            {"HLEN", &dataset::hlen},       {"HKEYS", &dataset::hkeys},
-                            {"HGETALL", &dataset::hgetall}, {"HSTRLEN", &dataset::hstrlen},
-                            {"HSCAN", &dataset::hscan},     {"LPOS", &dataset::lpos},
-                            {"ZADD", &dataset::zadd},       {"ZINCRBY", &dataset::zincrby},
-                            {"ZREM", &dataset::zrem},       {"ZSCORE", &dataset::zscore},
-                            {"ZRANK", &dataset::zrank},     {"ZCARD", &dataset::zcard},
-                            {"ZCOUNT", &dataset::zcount},   {"ZRANGE", &dataset::zrange},
-                            {"ZPOPMIN", &dataset::zpopmin}, {"ZRANGEBYSCORE", &dataset::zrangebyscore},
-                            {"LPUSH", &dataset::lpush},     {"LLEN", &dataset::llen},
-                            {"RPUSH", &dataset::rpush},     {"ZREMRANGEBYRANK", &dataset::zremrangebyrank},
-                            {"LPOP", &dataset::lpop},       {"LINDEX", &dataset::lindex},
-                            {"LRANGE", &dataset::lrange},   {"LREM", &dataset::lrem}});
-  auto const* const found = std::ranges::find(all, name, &named::first);
-  return found == all.end() ? nullptr : found->second;
+dataset::known_command const* dataset::find_command(std::string_view name) {
+  using enum effect;
+  static std::unordered_map<std::string_view, known_command> const all{
+      {"PING", {&dataset::ping, none}},
+      {"TIME", {&dataset::time, none}},
+      {"PUBLISH", {&dataset::publish, none}},
+      {"DEL", {&dataset::del, write_if_told}},
+      {"EXISTS", {&dataset::exists, none}},
+      {"TYPE", {&dataset::type, none}},
+      {"PEXPIRE", {&dataset::pexpire, write_if_told}},
+      {"PTTL", {&dataset::pttl, none}},
+      {"GET", {&dataset::get, none}},
+      {"SET", {&dataset::set, write_if_told}},
+      {"INCR", {&dataset::incr, write}},
+      {"INCRBY", {&dataset::incrby, write}},
+      {"DECRBY", {&dataset::decrby, write}},
+      {"GETRANGE", {&dataset::getrange, none}},
+      {"APPEND", {&dataset::append, write}},
+      {"HSET", {&dataset::hset, write}},
+      {"HSETNX", {&dataset::hsetnx, write_if_told}},
+      {"HGET", {&dataset::hget, none}},
+      {"HDEL", {&dataset::hdel, write_if_told}},
+      {"HEXISTS", {&dataset::hexists, none}},
+      {"HLEN", {&dataset::hlen, none}},
+      {"HKEYS", {&dataset::hkeys, none}},
+      {"HGETALL", {&dataset::hgetall, none}},
+      {"HSTRLEN", {&dataset::hstrlen, none}},
+      {"HSCAN", {&dataset::hscan, none}},
+      {"LPOS", {&dataset::lpos, none}},
+      {"ZADD", {&dataset::zadd, write}},
+      {"ZINCRBY", {&dataset::zincrby, write}},
+      {"ZREM", {&dataset::zrem, write_if_told}},
+      {"ZSCORE", {&dataset::zscore, none}},
+      {"ZRANK", {&dataset::zrank, none}},
+      {"ZCARD", {&dataset::zcard, none}},
+      {"ZCOUNT", {&dataset::zcount, none}},
+      {"ZRANGE", {&dataset::zrange, none}},
+      {"ZPOPMIN", {&dataset::zpopmin, write_if_told}},
+      {"ZRANGEBYSCORE", {&dataset::zrangebyscore, none}},
+      {"ZREMRANGEBYRANK", {&dataset::zremrangebyrank, write_if_told}},
+      {"LPUSH", {&dataset::lpush, write}},
+      {"RPUSH", {&dataset::rpush, write}},
+      {"LLEN", {&dataset::llen, none}},
+      {"LPOP", {&dataset::lpop, write_if_told}},
+      {"LINDEX", {&dataset::lindex, none}},
+      {"LRANGE", {&dataset::lrange, none}},
+      {"LREM", {&dataset::lrem, write_if_told}}};
+  auto const found = all.find(name);
+  return found == all.end() ? nullptr : &found->second;
 }
 
-resp::reply dataset::execute(command const& words, time_point now) {
+resp::reply dataset::execute(command words, time_point now) {
   now_ = now;
-  auto const carry_out = handler_of(words.front());
-  if (carry_out == nullptr) throw std::logic_error{"the server in memory doesn't have " + words.front()};
+  auto const* const known = find_command(words.front());
+  if (known == nullptr)
+    throw std::logic_error{"the server in memory doesn't have " + std::string{words.front()}};
   try {
-    auto reply = (this->*carry_out)(std::span{words}.subspan(1));
-    if (count_write_ && writes(words.front(), reply)) note_write();
+    auto reply = (this->*known->carry_out)(words.subspan(1));
+    auto const written =
+        known->has == effect::write || (known->has == effect::write_if_told && tells_a_change(reply));
+    if (count_write_ && written && !reply.is_error()) note_write();
     new_.clear();
     return reply;
   } catch (wrong_type const&) {
@@ -81,64 +97,64 @@ resp::reply dataset::execute(command const& words, time_point now) {
 
 void dataset::note_write() {
   auto const number = count_write_();
-  for (auto& word : new_) came_[std::move(word)] = number;
+  for (auto& [key, word] : new_) came_[std::move(key)][std::move(word)] = number;
 }
 
-std::uint64_t dataset::came(std::string const& key, std::string const& word) const {
-  auto const found = came_.find({key, word});
-  return found == came_.end() ? 0 : found->second;
+std::uint64_t dataset::came(std::string_view key, std::string_view word) const {
+  auto const under_key = came_.find(key);
+  if (under_key == came_.end()) return 0;
+  auto const found = under_key->second.find(word);
+  return found == under_key->second.end() ? 0 : found->second;
 }
 
-std::string dataset::text_of(std::string const& key) {
+std::string_view dataset::text_of(std::string_view key) {
   auto const* const stored = find(key);
   auto const* const text = stored == nullptr ? nullptr : std::get_if<std::string>(&stored->data);
-  return text == nullptr ? std::string{} : *text;
+  return text == nullptr ? std::string_view{} : *text;
 }
 
-std::string dataset::field_of(std::string const& key, std::string const& field) {
+std::string_view dataset::field_of(std::string_view key, std::string_view field) {
   auto const* const stored = find(key);
   auto const* const fields = stored == nullptr ? nullptr : std::get_if<hash>(&stored->data);
-  auto const found = fields == nullptr ? hash::const_iterator{} : fields->find(field);
-  return fields == nullptr || found == fields->end() ? std::string{} : found->second;
+  if (fields == nullptr) return {};
+  auto const found = fields->find(field);
+  return found == fields->end() ? std::string_view{} : found->second;
 }
 
-std::optional<double> dataset::score_in(std::string const& key, std::string const& member) {
+sorted_set const* dataset::members_of(std::string_view key) {
   auto const* const stored = find(key);
-  auto const* const members = stored == nullptr ? nullptr : std::get_if<sorted_set>(&stored->data);
-  if (members == nullptr || !members->contains(member)) return std::nullopt;
-  return members->at(member);
+  return stored == nullptr ? nullptr : std::get_if<sorted_set>(&stored->data);
 }
 
-std::optional<double> dataset::lowest_score(std::string const& key) {
-  auto const all = ranked(key);
-  return all.empty() ? std::nullopt : std::optional{all.front().first};
+std::optional<double> dataset::score_in(std::string_view key, std::string_view member) {
+  auto const* const members = members_of(key);
+  return members == nullptr ? std::nullopt : members->score_of(member);
 }
 
-bool dataset::all_scores_below(std::string const& key, double bound) {
-  auto const* const stored = find(key);
-  auto const* const members = stored == nullptr ? nullptr : std::get_if<sorted_set>(&stored->data);
-  return members != nullptr &&
-         std::ranges::all_of(*members, [bound](auto const& member) { return member.second < bound; });
+std::size_t dataset::members_in(std::string_view key) {
+  auto const* const members = members_of(key);
+  return members == nullptr ? 0 : members->size();
 }
 
-std::string dataset::contents_of(std::string const& key) {
+std::string dataset::contents_of(std::string_view key) {
   auto const* const stored = find(key);
   if (stored == nullptr) return {};
   std::string all;
+  auto const add = [&all](auto const&... words) { (all.append(words), ...).append(" "); };
   if (auto const* const text = std::get_if<std::string>(&stored->data)) all = *text;
   if (auto const* const elements = std::get_if<list>(&stored->data)) {
-    for (auto const& element : *elements) all += element + ' ';
+    for (auto const& element : *elements) add(element);
   }
   if (auto const* const fields = std::get_if<hash>(&stored->data)) {
-    for (auto const& [field, text] : *fields) all += field + '=' + text + ' ';
+    for (auto const& [field, text] : *fields) add(field, "=", text);
   }
   if (auto const* const members = std::get_if<sorted_set>(&stored->data)) {
-    for (auto const& [member, score] : *members) all += member + ' ';
+    for (auto const& [score, member] : members->in_order()) add(member);
   }
   return all;
 }
 
-time_point dataset::end_of(std::string const& key) {
+time_point dataset::end_of(std::string_view key) {
   auto const* const stored = find(key);
   return stored == nullptr ? time_point::max() : stored->end;
 }
@@ -146,11 +162,12 @@ time_point dataset::end_of(std::string const& key) {
 std::vector<std::string> dataset::keys() {
   std::erase_if(keys_, [this](auto const& entry) { return entry.second.end <= now_; });
   std::vector<std::string> all;
+  all.reserve(keys_.size());
   for (auto const& [key, stored] : keys_) all.push_back(key);
   return all;
 }
 
-dataset::value* dataset::find(std::string const& key) {
+dataset::value* dataset::find(std::string_view key) {
   auto const found = keys_.find(key);
   if (found == keys_.end()) return nullptr;
   if (found->second.end <= now_) {
@@ -160,11 +177,19 @@ dataset::value* dataset::find(std::string const& key) {
   return &found->second;
 }
 
-resp::reply dataset::ping(arguments) { return make_text("PONG"); }
+bool dataset::erase(std::string_view key) {
+  auto const found = keys_.find(key);
+  if (found == keys_.end()) return false;
+  auto const there = found->second.end > now_;
+  keys_.erase(found);
+  return there;
+}
+
+resp::reply dataset::ping(command) { return make_text("PONG"); }
 
 /// No two are the same, as with a real server: a queue's order comes from them, also where a test holds the
 /// clock. One that was set back by a second or more is believed.
-resp::reply dataset::time(arguments) {
+resp::reply dataset::time(command) {
   constexpr std::int64_t a_second = 1'000'000;
   auto micros =
       std::chrono::duration_cast<std::chrono::microseconds>((now_ + clock_ahead_).time_since_epoch()).count();
@@ -174,29 +199,26 @@ resp::reply dataset::time(arguments) {
       {make_text(std::to_string(micros / 1'000'000)), make_text(std::to_string(micros % 1'000'000))});
 }
 
-resp::reply dataset::publish(arguments args) { return make_integer(publish_(args[0], args[1])); }
+resp::reply dataset::publish(command args) { return make_integer(publish_(args[0], args[1])); }
 
-resp::reply dataset::del(arguments args) {
+resp::reply dataset::del(command args) {
   std::int64_t count = 0;
-  for (auto const& key : args) {
-    if (find(key) != nullptr) count += static_cast<std::int64_t>(keys_.erase(key));
-  }
+  for (auto const key : args) count += erase(key) ? 1 : 0;
   return make_integer(count);
 }
 
-resp::reply dataset::exists(arguments args) {
-  return make_integer(
-      std::ranges::count_if(args, [this](std::string const& key) { return find(key) != nullptr; }));
+resp::reply dataset::exists(command args) {
+  return make_integer(std::ranges::count_if(args, [this](std::string_view key) { return has(key); }));
 }
 
-resp::reply dataset::type(arguments args) {
+resp::reply dataset::type(command args) {
   auto const* const stored = find(args[0]);
   if (stored == nullptr) return make_text("none");
   static constexpr char const* names[]{"string", "hash", "zset", "list"};
   return make_text(names[stored->data.index()]);
 }
 
-resp::reply dataset::pexpire(arguments args) {
+resp::reply dataset::pexpire(command args) {
   auto* const stored = find(args[0]);
   if (stored == nullptr) return make_integer(0);
   stored->end = now_ + milliseconds{number_of(args[1])};
@@ -204,7 +226,7 @@ resp::reply dataset::pexpire(arguments args) {
   return make_integer(1);
 }
 
-resp::reply dataset::pttl(arguments args) {
+resp::reply dataset::pttl(command args) {
   auto const* const stored = find(args[0]);
   if (stored == nullptr) return make_integer(-2);
   if (stored->end == time_point::max()) return make_integer(-1);

@@ -12,50 +12,60 @@ using resp::make_text;
 
 }  // namespace
 
-resp::reply dataset::hset(arguments args) {
+resp::reply dataset::hset(command args) {
   auto& fields = get_or_make<hash>(args[0]);
   std::int64_t added = 0;
   for (std::size_t i = 1; i + 1 < args.size(); i += 2) {
-    if (!fields.insert_or_assign(args[i], args[i + 1]).second) continue;
+    auto const known = fields.find(args[i]);
+    if (known != fields.end()) {
+      known->second = args[i + 1];
+      continue;
+    }
+    fields.emplace(args[i], args[i + 1]);
     note_new(args[0], args[i]);
     ++added;
   }
   return make_integer(added);
 }
 
-resp::reply dataset::hsetnx(arguments args) {
-  auto const added = get_or_make<hash>(args[0]).try_emplace(args[1], args[2]).second;
+resp::reply dataset::hsetnx(command args) {
+  auto const added = get_or_make<hash>(args[0]).emplace(args[1], args[2]).second;
   if (added) note_new(args[0], args[1]);
   return make_integer(added ? 1 : 0);
 }
 
-resp::reply dataset::hget(arguments args) {
+resp::reply dataset::hget(command args) {
   auto const* const fields = find_as<hash>(args[0]);
   if (fields == nullptr) return {};
   auto const found = fields->find(args[1]);
   return found == fields->end() ? resp::reply{} : make_text(found->second);
 }
 
-resp::reply dataset::hdel(arguments args) {
+resp::reply dataset::hdel(command args) {
   auto* const fields = find_as<hash>(args[0]);
   if (fields == nullptr) return make_integer(0);
   std::int64_t count = 0;
-  for (auto const& field : args.subspan(1)) count += static_cast<std::int64_t>(fields->erase(field));
+  for (auto const field : args.subspan(1)) {
+    auto const found = fields->find(field);
+    if (found == fields->end()) continue;
+    fields->erase(found);
+    ++count;
+  }
   drop_if_empty<hash>(args[0]);
   return make_integer(count);
 }
 
-resp::reply dataset::hexists(arguments args) {
+resp::reply dataset::hexists(command args) {
   auto const* const fields = find_as<hash>(args[0]);
   return make_integer(fields != nullptr && fields->contains(args[1]) ? 1 : 0);
 }
 
-resp::reply dataset::hlen(arguments args) {
+resp::reply dataset::hlen(command args) {
   auto const* const fields = find_as<hash>(args[0]);
   return make_integer(fields == nullptr ? 0 : static_cast<std::int64_t>(fields->size()));
 }
 
-resp::reply dataset::hkeys(arguments args) {
+resp::reply dataset::hkeys(command args) {
   std::vector<resp::reply> all;
   if (auto const* const fields = find_as<hash>(args[0]); fields != nullptr) {
     for (auto const& [field, text] : *fields) all.push_back(make_text(field));
@@ -63,7 +73,7 @@ resp::reply dataset::hkeys(arguments args) {
   return make_array(std::move(all));
 }
 
-resp::reply dataset::hgetall(arguments args) {
+resp::reply dataset::hgetall(command args) {
   std::vector<resp::reply> all;
   if (auto const* const fields = find_as<hash>(args[0]); fields != nullptr) {
     for (auto const& [field, text] : *fields) {
@@ -75,11 +85,10 @@ resp::reply dataset::hgetall(arguments args) {
 }
 
 /// All at once, as a real server replies for a small hash.
-resp::reply dataset::hscan(arguments args) { return make_array({make_text("0"), hgetall(args)}); }
+resp::reply dataset::hscan(command args) { return make_array({make_text("0"), hgetall(args)}); }
 
-resp::reply dataset::hstrlen(arguments args) {
-  auto const stored = hget(args);
-  return make_integer(static_cast<std::int64_t>(stored.text.size()));
+resp::reply dataset::hstrlen(command args) {
+  return make_integer(static_cast<std::int64_t>(hget(args).text.size()));
 }
 
 }  // namespace holdfast::memory

@@ -15,24 +15,24 @@ using resp::make_text;
 
 }  // namespace
 
-resp::reply dataset::rpush(arguments args) {
+resp::reply dataset::rpush(command args) {
   auto& elements = get_or_make<list>(args[0]);
   elements.insert(elements.end(), args.begin() + 1, args.end());
   return make_integer(static_cast<std::int64_t>(elements.size()));
 }
 
-resp::reply dataset::lpush(arguments args) {
+resp::reply dataset::lpush(command args) {
   auto& elements = get_or_make<list>(args[0]);
   elements.insert(elements.begin(), args.rbegin(), args.rend() - 1);
   return make_integer(static_cast<std::int64_t>(elements.size()));
 }
 
-resp::reply dataset::llen(arguments args) {
+resp::reply dataset::llen(command args) {
   auto const* const elements = find_as<list>(args[0]);
   return make_integer(elements == nullptr ? 0 : static_cast<std::int64_t>(elements->size()));
 }
 
-resp::reply dataset::lpop(arguments args) {
+resp::reply dataset::lpop(command args) {
   auto* const elements = find_as<list>(args[0]);
   if (elements == nullptr) return {};
   auto first = make_text(elements->front());
@@ -41,31 +41,32 @@ resp::reply dataset::lpop(arguments args) {
   return first;
 }
 
-resp::reply dataset::lindex(arguments args) {
+resp::reply dataset::lindex(command args) {
   auto const* const elements = find_as<list>(args[0]);
   if (elements == nullptr) return {};
   auto const [from, to] = positions(number_of(args[1]), number_of(args[1]), elements->size());
   return from == to ? resp::reply{} : make_text((*elements)[from]);
 }
 
-resp::reply dataset::lpos(arguments args) {
+resp::reply dataset::lpos(command args) {
   auto const* const elements = find_as<list>(args[0]);
   if (elements == nullptr) return {};
   auto const found = std::ranges::find(*elements, args[1]);
   return found == elements->end() ? resp::reply{} : make_integer(found - elements->begin());
 }
 
-resp::reply dataset::lrange(arguments args) {
+resp::reply dataset::lrange(command args) {
   auto const* const elements = find_as<list>(args[0]);
   std::vector<resp::reply> result;
   if (elements != nullptr) {
     auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), elements->size());
+    result.reserve(to - from);
     for (auto i = from; i != to; ++i) result.push_back(make_text((*elements)[i]));
   }
   return make_array(std::move(result));
 }
 
-resp::reply dataset::lrem(arguments args) {
+resp::reply dataset::lrem(command args) {
   auto* const elements = find_as<list>(args[0]);
   if (elements == nullptr) return make_integer(0);
   auto remaining = number_of(args[1]) == 0 ? static_cast<std::int64_t>(elements->size()) : number_of(args[1]);

@@ -1,13 +1,15 @@
 // Commands about sorted sets.
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
+#include <iterator>
 #include <limits>
 
 #include "memory/arguments.hpp"
 #include "memory/dataset.hpp"
+#include "memory/numbers.hpp"
 #include "resp/make_reply.hpp"
 
 namespace holdfast::memory {
@@ -17,18 +19,15 @@ using resp::make_array;
 using resp::make_integer;
 using resp::make_text;
 
-double score_of(std::string const& argument) {
+double score_of(std::string_view argument) {
   if (argument == "-inf") return -std::numeric_limits<double>::infinity();
   if (argument == "+inf" || argument == "inf") return std::numeric_limits<double>::infinity();
-  return std::strtod(argument.c_str(), nullptr);
+  double score = 0;
+  std::from_chars(argument.data(), argument.data() + argument.size(), score);
+  return score;
 }
 
-resp::reply score_reply(double score) {
-  char buffer[40];
-  auto const whole = std::abs(score) < 1e17 && score == std::floor(score);
-  std::snprintf(buffer, sizeof buffer, whole ? "%.0f" : "%.17g", score);
-  return make_text(buffer);
-}
+resp::reply score_reply(double score) { return make_text(std::string{number_text{score, 1e17}.view()}); }
 
 /// One end of a range of scores.
 struct score_bound {
@@ -36,8 +35,8 @@ struct score_bound {
   bool exclusive;
 };
 
-score_bound bound_of(std::string const& argument) {
-  if (argument.starts_with("(")) return {score_of(argument.substr(1)), true};
+score_bound bound_of(std::string_view argument) {
+  if (argument.starts_with('(')) return {score_of(argument.substr(1)), true};
   return {score_of(argument), false};
 }
 
@@ -46,12 +45,20 @@ bool within(double score, score_bound low, score_bound high) {
          (high.exclusive ? score < high.score : score <= high.score);
 }
 
-resp::reply slice(std::vector<std::pair<double, std::string>> const& all, std::int64_t first,
-                  std::int64_t last, bool scores) {
+/// Members of a set, in order.
+using entries = std::vector<sorted_set::entry>;
+
+entries all_of(sorted_set const* members) {
+  if (members == nullptr) return {};
+  return {members->in_order().begin(), members->in_order().end()};
+}
+
+resp::reply slice(entries const& all, std::int64_t first, std::int64_t last, bool scores) {
   auto const [from, to] = positions(first, last, all.size());
   std::vector<resp::reply> result;
+  result.reserve((to - from) * (scores ? 2 : 1));
   for (auto i = from; i != to; ++i) {
-    result.push_back(make_text(all[i].second));
+    result.push_back(make_text(std::string{all[i].second}));
     if (scores) result.push_back(score_reply(all[i].first));
   }
   return make_array(std::move(result));
@@ -59,28 +66,16 @@ resp::reply slice(std::vector<std::pair<double, std::string>> const& all, std::i
 
 }  // namespace
 
-dataset::ranking dataset::ranked(std::string const& key) {
-  ranking all;
-  if (auto const* const members = find_as<sorted_set>(key); members != nullptr) {
-    for (auto const& [member, score] : *members) all.emplace_back(score, member);
-  }
-  std::ranges::sort(all);
-  return all;
-}
-
-resp::reply dataset::zadd(arguments args) {
-  if (args[1] == "INCR") {
-    std::vector<std::string> const words{args[0], args[2], args[3]};
-    return zincrby(words);
-  }
+resp::reply dataset::zadd(command args) {
+  if (args[1] == "INCR") return zincrby(std::array{args[0], args[2], args[3]});
   auto& members = get_or_make<sorted_set>(args[0]);
   auto const only_new = args[1] == "NX";
   auto const only_known = args[1] == "XX";
   std::int64_t added = 0;
   for (std::size_t i = only_new || only_known ? 2 : 1; i + 1 < args.size(); i += 2) {
-    auto const known = members.contains(args[i + 1]);
+    auto const known = members.score_of(args[i + 1]).has_value();
     if ((only_new && known) || (only_known && !known)) continue;
-    members[args[i + 1]] = score_of(args[i]);
+    members.put(args[i + 1], score_of(args[i]));
     if (!known) note_new(args[0], args[i + 1]);
     added += known ? 0 : 1;
   }
@@ -88,54 +83,59 @@ resp::reply dataset::zadd(arguments args) {
   return make_integer(added);
 }
 
-resp::reply dataset::zincrby(arguments args) {
-  auto& score = get_or_make<sorted_set>(args[0])[args[2]];
-  score += score_of(args[1]);
+resp::reply dataset::zincrby(command args) {
+  auto& members = get_or_make<sorted_set>(args[0]);
+  auto const score = members.score_of(args[2]).value_or(0) + score_of(args[1]);
+  members.put(args[2], score);
   return score_reply(score);
 }
 
-resp::reply dataset::zrem(arguments args) {
+resp::reply dataset::zrem(command args) {
   auto* const members = find_as<sorted_set>(args[0]);
   if (members == nullptr) return make_integer(0);
   std::int64_t count = 0;
-  for (auto const& member : args.subspan(1)) count += static_cast<std::int64_t>(members->erase(member));
+  for (auto const member : args.subspan(1)) count += members->erase(member) ? 1 : 0;
   drop_if_empty<sorted_set>(args[0]);
   return make_integer(count);
 }
 
-resp::reply dataset::zscore(arguments args) {
+resp::reply dataset::zscore(command args) {
+  auto const* const members = find_as<sorted_set>(args[0]);
+  auto const score = members == nullptr ? std::nullopt : members->score_of(args[1]);
+  return score ? score_reply(*score) : resp::reply{};
+}
+
+resp::reply dataset::zrank(command args) {
   auto const* const members = find_as<sorted_set>(args[0]);
   if (members == nullptr) return {};
-  auto const found = members->find(args[1]);
-  return found == members->end() ? resp::reply{} : score_reply(found->second);
+  auto const& all = members->in_order();
+  auto const found = std::ranges::find(all, args[1], &sorted_set::entry::second);
+  return found == all.end() ? resp::reply{} : make_integer(std::distance(all.begin(), found));
 }
 
-resp::reply dataset::zrank(arguments args) {
-  auto const all = ranked(args[0]);
-  auto const found = std::ranges::find(all, args[1], &ranking::value_type::second);
-  return found == all.end() ? resp::reply{} : make_integer(found - all.begin());
+resp::reply dataset::zcard(command args) {
+  auto const* const members = find_as<sorted_set>(args[0]);
+  return make_integer(members == nullptr ? 0 : static_cast<std::int64_t>(members->size()));
 }
 
-resp::reply dataset::zcard(arguments args) {
-  return make_integer(static_cast<std::int64_t>(ranked(args[0]).size()));
-}
-
-resp::reply dataset::zcount(arguments args) {
+resp::reply dataset::zcount(command args) {
+  auto const* const members = find_as<sorted_set>(args[0]);
+  if (members == nullptr) return make_integer(0);
   auto const low = bound_of(args[1]);
   auto const high = bound_of(args[2]);
   return make_integer(std::ranges::count_if(
-      ranked(args[0]), [&](auto const& entry) { return within(entry.first, low, high); }));
+      members->in_order(), [&](sorted_set::entry const& entry) { return within(entry.first, low, high); }));
 }
 
-resp::reply dataset::zrange(arguments args) {
-  return slice(ranked(args[0]), number_of(args[1]), number_of(args[2]),
+resp::reply dataset::zrange(command args) {
+  return slice(all_of(find_as<sorted_set>(args[0])), number_of(args[1]), number_of(args[2]),
                args.size() > 3 && args[3] == "WITHSCORES");
 }
 
-resp::reply dataset::zrangebyscore(arguments args) {
+resp::reply dataset::zrangebyscore(command args) {
   auto const low = bound_of(args[1]);
   auto const high = bound_of(args[2]);
-  auto all = ranked(args[0]);
+  auto all = all_of(find_as<sorted_set>(args[0]));
   std::erase_if(all, [&](auto const& entry) { return !within(entry.first, low, high); });
   auto scores = false;
   std::int64_t first = 0;
@@ -151,18 +151,22 @@ resp::reply dataset::zrangebyscore(arguments args) {
   return slice(all, first, last, scores);
 }
 
-resp::reply dataset::zpopmin(arguments args) {
-  auto const all = ranked(args[0]);
-  if (all.empty()) return make_array({});
-  auto const result = slice(all, 0, 0, true);
-  (void)zrem(std::vector<std::string>{args[0], all.front().second});
+resp::reply dataset::zpopmin(command args) {
+  auto* const members = find_as<sorted_set>(args[0]);
+  if (members == nullptr) return make_array({});
+  auto const first = *members->in_order().begin();
+  auto result = slice({first}, 0, 0, true);
+  members->erase(first.second);
+  drop_if_empty<sorted_set>(args[0]);
   return result;
 }
 
-resp::reply dataset::zremrangebyrank(arguments args) {
-  auto const all = ranked(args[0]);
+resp::reply dataset::zremrangebyrank(command args) {
+  auto* const members = find_as<sorted_set>(args[0]);
+  auto const all = all_of(members);
   auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), all.size());
-  for (auto i = from; i != to; ++i) (void)zrem(std::vector<std::string>{args[0], all[i].second});
+  for (auto i = from; i != to; ++i) members->erase(all[i].second);
+  drop_if_empty<sorted_set>(args[0]);
   return make_integer(static_cast<std::int64_t>(to - from));
 }
 

@@ -16,12 +16,12 @@ using resp::make_text;
 
 }  // namespace
 
-resp::reply dataset::get(arguments args) {
+resp::reply dataset::get(command args) {
   auto const* const stored = find_as<std::string>(args[0]);
   return stored == nullptr ? resp::reply{} : make_text(*stored);
 }
 
-resp::reply dataset::set(arguments args) {
+resp::reply dataset::set(command args) {
   auto end = time_point::max();
   auto keep_ttl = false;
   auto* const stored = find(args[0]);
@@ -34,11 +34,12 @@ resp::reply dataset::set(arguments args) {
   }
   if (keep_ttl && stored != nullptr) end = stored->end;
   if (text_of(args[0]) != args[1]) note_new(args[0], args[1]);
-  keys_[args[0]] = value{.data = args[1], .end = end};
+  auto& written = stored == nullptr ? keys_.emplace(args[0], value{}).first->second : *stored;
+  written = {.data = std::string{args[1]}, .end = end};
   return make_text("OK");
 }
 
-resp::reply dataset::increase(std::string const& key, std::int64_t by) {
+resp::reply dataset::increase(std::string_view key, std::int64_t by) {
   auto* const stored = find_as<std::string>(key);
   auto const number = stored == nullptr ? 0 : number_of(*stored);
   if (stored != nullptr && std::to_string(number) != *stored)
@@ -50,18 +51,18 @@ resp::reply dataset::increase(std::string const& key, std::int64_t by) {
   return make_integer(sum);
 }
 
-resp::reply dataset::append(arguments args) {
+resp::reply dataset::append(command args) {
   auto& text = get_or_make<std::string>(args[0]);
-  text += args[1];
+  text.append(args[1]);
   return make_integer(static_cast<std::int64_t>(text.size()));
 }
 
-resp::reply dataset::incr(arguments args) { return increase(args[0], 1); }
-resp::reply dataset::incrby(arguments args) { return increase(args[0], number_of(args[1])); }
-resp::reply dataset::decrby(arguments args) { return increase(args[0], -number_of(args[1])); }
+resp::reply dataset::incr(command args) { return increase(args[0], 1); }
+resp::reply dataset::incrby(command args) { return increase(args[0], number_of(args[1])); }
+resp::reply dataset::decrby(command args) { return increase(args[0], -number_of(args[1])); }
 
 /// Not with positions(): a position before the start is taken as 0, also for the last one.
-resp::reply dataset::getrange(arguments args) {
+resp::reply dataset::getrange(command args) {
   auto const* const stored = find_as<std::string>(args[0]);
   if (stored == nullptr || stored->empty()) return make_text({});
   auto const size = static_cast<std::int64_t>(stored->size());

@@ -1,7 +1,7 @@
 #include "memory/lua_scripts.hpp"
 
-#include <cmath>
-#include <cstdio>
+#include <openssl/sha.h>
+
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -13,6 +13,7 @@ extern "C" {
 #include <lualib.h>
 }
 
+#include "memory/numbers.hpp"
 #include "resp/make_reply.hpp"
 
 namespace holdfast::memory {
@@ -61,34 +62,34 @@ void push(lua_State* lua, resp::reply const& reply, bool status) {
   }
 }
 
-/// An argument as Redis passes it on: whole numbers without a fraction.
-std::string argument(lua_State* lua, int index) {
-  if (lua_type(lua, index) == LUA_TNUMBER) {
-    auto const number = lua_tonumber(lua, index);
-    char buffer[40];
-    auto const whole = number == std::floor(number) && std::abs(number) < 9.2e18;
-    std::snprintf(buffer, sizeof buffer, whole ? "%.0f" : "%.17g", number);
-    return buffer;
-  }
+std::string_view text_at(lua_State* lua, int index) {
   std::size_t size = 0;
   auto const* const text = lua_tolstring(lua, index, &size);
-  return text == nullptr ? std::string{} : std::string{text, size};
+  return text == nullptr ? std::string_view{} : std::string_view{text, size};
+}
+
+/// An argument as Redis passes it on, until it leaves the stack.
+std::string_view argument(lua_State* lua, int index) {
+  if (lua_type(lua, index) == LUA_TNUMBER) {
+    push(lua, number_text{lua_tonumber(lua, index), 9.2e18}.view());
+    lua_replace(lua, index);
+  }
+  return text_at(lua, index);
 }
 
 int call_redis(lua_State* lua, bool raises) {
+  thread_local std::vector<std::string_view> words;  // of one command at a time
   auto failed = false;
-  {
-    std::vector<std::string> words;
-    for (auto i = 1; i <= lua_gettop(lua); ++i) words.push_back(argument(lua, i));
-    try {
-      auto const reply = (*current_call)(words);
-      push(lua, reply, words.front() == "SET" || words.front() == "TYPE");
-      failed = reply.is_error() && raises;
-    } catch (...) {  // may not cross the interpreter, which is C: run() throws it again
-      thrown_by_call = std::current_exception();
-      push(lua, "exception");
-      failed = true;
-    }
+  words.clear();
+  for (auto i = 1; i <= lua_gettop(lua); ++i) words.push_back(argument(lua, i));
+  try {
+    auto const reply = (*current_call)(words);
+    push(lua, reply, words.front() == "SET" || words.front() == "TYPE");
+    failed = reply.is_error() && raises;
+  } catch (...) {  // may not cross the interpreter, which is C: run() throws it again
+    thrown_by_call = std::current_exception();
+    push(lua, "exception");
+    failed = true;
   }
   return failed ? lua_error(lua) : 1;  // jumps: nothing may be left to destroy
 }
@@ -96,7 +97,7 @@ int raising_call(lua_State* lua) { return call_redis(lua, true); }
 int protected_call(lua_State* lua) { return call_redis(lua, false); }
 
 int error_reply(lua_State* lua) {
-  push_field(lua, "err", argument(lua, 1));
+  push_field(lua, "err", text_at(lua, 1));
   return 1;
 }
 
@@ -104,7 +105,7 @@ int error_reply(lua_State* lua) {
 std::optional<std::string> text_field(lua_State* lua, int index, char const* name) {
   std::optional<std::string> text;
   lua_getfield(lua, index, name);
-  if (lua_type(lua, -1) == LUA_TSTRING) text = argument(lua, -1);
+  if (lua_type(lua, -1) == LUA_TSTRING) text = text_at(lua, -1);
   lua_pop(lua, 1);
   return text;
 }
@@ -114,7 +115,7 @@ resp::reply to_reply(lua_State* lua, int index) {
     case LUA_TNUMBER:
       return resp::make_integer(static_cast<std::int64_t>(lua_tonumber(lua, index)));
     case LUA_TSTRING:
-      return resp::make_text(argument(lua, index));
+      return resp::make_text(std::string{text_at(lua, index)});
     case LUA_TBOOLEAN:
       return lua_toboolean(lua, index) != 0 ? resp::make_integer(1) : resp::reply{};
     case LUA_TTABLE:
@@ -135,13 +136,29 @@ resp::reply to_reply(lua_State* lua, int index) {
   return resp::make_array(std::move(elements));
 }
 
-void set_global(lua_State* lua, char const* name, std::vector<std::string> const& words) {
+void set_global(lua_State* lua, char const* name, command words) {
   lua_createtable(lua, static_cast<int>(words.size()), 0);
   for (std::size_t i = 0; i != words.size(); ++i) {
     push(lua, words[i]);
     lua_rawseti(lua, -2, static_cast<int>(i) + 1);
   }
   lua_setglobal(lua, name);
+}
+
+/// Not by SHA1(), which needs what OpenSSL has given up when clients give back in exit() what they hold.
+std::string sha1_of(std::string_view source) {
+  unsigned char digest[SHA_DIGEST_LENGTH];
+  SHA_CTX hash{};
+  ::SHA1_Init(&hash);
+  ::SHA1_Update(&hash, source.data(), source.size());
+  ::SHA1_Final(digest, &hash);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string result;
+  for (auto const byte : digest) {
+    result += digits[byte >> 4];
+    result += digits[byte & 15];
+  }
+  return result;
 }
 
 }  // namespace
@@ -164,20 +181,18 @@ lua_scripts::lua_scripts() : state_{luaL_newstate()} {
 
 lua_scripts::~lua_scripts() = default;
 
-resp::reply lua_scripts::run(std::string const& source, std::vector<std::string> const& keys,
-                             std::vector<std::string> const& args, redis_call const& call) {
+lua_scripts::script const& lua_scripts::compiled(std::string_view source) {
+  if (auto const known = compiled_.find(source); known != compiled_.end()) return known->second;
   auto* const lua = state_.get();
-  // The registry has compiled scripts under their text.
-  push(lua, source);
-  lua_rawget(lua, LUA_REGISTRYINDEX);
-  if (lua_isnil(lua, -1)) {
-    lua_pop(lua, 1);
-    if (luaL_loadbuffer(lua, source.data(), source.size(), "=script") != 0)
-      throw std::runtime_error{"a script doesn't compile: " + argument(lua, -1)};
-    push(lua, source);
-    lua_pushvalue(lua, -2);
-    lua_rawset(lua, LUA_REGISTRYINDEX);
-  }
+  if (luaL_loadbuffer(lua, source.data(), source.size(), "=script") != 0)
+    throw std::runtime_error{"a script doesn't compile: " + std::string{text_at(lua, -1)}};
+  return compiled_.emplace(source, script{.sha1 = sha1_of(source), .place = luaL_ref(lua, LUA_REGISTRYINDEX)})
+      .first->second;
+}
+
+resp::reply lua_scripts::run(script const& what, command keys, command args, redis_call const& call) {
+  auto* const lua = state_.get();
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, what.place);
   set_global(lua, "KEYS", keys);
   set_global(lua, "ARGV", args);
   current_call = &call;
@@ -187,8 +202,9 @@ resp::reply lua_scripts::run(std::string const& source, std::vector<std::string>
     lua_settop(lua, 0);
     std::rethrow_exception(thrown);
   }
-  auto result = failed && lua_type(lua, -1) == LUA_TSTRING ? resp::make_error("ERR " + argument(lua, -1))
-                                                           : to_reply(lua, lua_gettop(lua));
+  auto result = failed && lua_type(lua, -1) == LUA_TSTRING
+                    ? resp::make_error("ERR " + std::string{text_at(lua, -1)})
+                    : to_reply(lua, lua_gettop(lua));
   lua_settop(lua, 0);
   return result;
 }

@@ -110,7 +110,7 @@ void node::end(trouble which) {
   if (!over_ && --troubles_[index(which)] == 0) wake_all();
 }
 
-resp::reply node::execute(command const& words) {
+resp::reply node::execute(std::initializer_list<std::string_view> words) {
   std::lock_guard const hold{guard_};
   return server_.execute(words, boot_clock::now());
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -61,7 +62,7 @@ class node {
   /// `refusal`: the error of a server that is refusing.
   void begin(trouble which, std::string refusal = {});
   void end(trouble which);
-  resp::reply execute(command const& words);
+  resp::reply execute(std::initializer_list<std::string_view> words);
   [[nodiscard]] std::vector<std::string> keys();
   void break_connections();
   /// Without data and scripts, and with all connections broken.

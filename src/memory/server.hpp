@@ -3,19 +3,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "memory/dataset.hpp"
+#include "memory/lua_scripts.hpp"
 #include "resp/reply.hpp"
 
 namespace holdfast::memory {
-
-/// One command, or a transaction: MULTI, EXEC, and those between.
-using commands = std::vector<command>;
 
 /// One server. Commands take no time.
 class server {
@@ -27,15 +27,16 @@ class server {
 
   /// Any command, also EVALSHA and EVAL. Throws std::logic_error for a command that it doesn't have, also
   /// when a script calls it.
-  resp::reply execute(command const& words, time_point now);
-  /// The reply to each.
-  std::vector<resp::reply> execute(commands const& request, time_point now);
+  resp::reply execute(command words, time_point now);
+  resp::reply execute(std::initializer_list<std::string_view> words, time_point now) {
+    return execute(command{words.begin(), words.size()}, now);
+  }
 
   void flush_scripts() { known_scripts_.clear(); }
   /// As a server that was started again without its data. Subscribers stay.
   void start_again(std::string run_id);
 
-  using listener = std::function<void(std::string const& message)>;
+  using listener = std::function<void(std::string_view message)>;
   void subscribe(std::string const& channel, void const* subscriber, listener notify) {
     unsubscribe(channel, subscriber);
     subscribers_[channel].emplace_back(subscriber, std::move(notify));
@@ -44,7 +45,7 @@ class server {
   /// Those that somebody has subscribed.
   [[nodiscard]] std::vector<std::string> channels() const;
   /// PUBSUB NUMSUB
-  [[nodiscard]] resp::reply count_listeners(std::string const& channel) const;
+  [[nodiscard]] resp::reply count_listeners(std::string_view channel) const;
 
   /// The data as of that time.
   [[nodiscard]] dataset& data(time_point now) {
@@ -53,14 +54,16 @@ class server {
   }
 
  private:
-  std::int64_t publish(std::string const& channel, std::string const& message);
-  resp::reply run(std::string const& source, command const& words, time_point now);
+  std::int64_t publish(std::string_view channel, std::string_view message);
+  resp::reply run_known(command words, time_point now);
+  resp::reply run_text(command words, time_point now);
+  resp::reply run(lua_scripts::script const& what, command words, time_point now);
 
   std::string run_id_;
   dataset data_;
-  std::unordered_map<std::string, std::string> known_scripts_;  ///< text by SHA-1
+  std::unordered_map<std::string_view, lua_scripts::script const*> known_scripts_;  ///< by their SHA-1
   /// In the order in which they came: that of their addresses would differ from run to run.
-  std::map<std::string, std::vector<std::pair<void const*, listener>>> subscribers_;
+  std::map<std::string, std::vector<std::pair<void const*, listener>>, std::less<>> subscribers_;
 };
 
 }  // namespace holdfast::memory

@@ -42,23 +42,25 @@ void append_reply(std::string& out, resp::reply const& reply) {
 
 resp::reply discarded() { return make_error("EXECABORT Transaction discarded because of previous errors."); }
 
-bool matches(std::string const& pattern, std::string const& text) {
-  return ::fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-}
-
 std::vector<resp::reply> texts(std::vector<std::string> const& all, std::string const& pattern) {
   std::vector<resp::reply> found;
   found.reserve(all.size());
   for (auto const& each : all) {
-    if (matches(pattern, each)) found.push_back(make_text(each));
+    if (::fnmatch(pattern.c_str(), each.c_str(), 0) == 0) found.push_back(make_text(each));
   }
   return found;
 }
 
+/// That word; throws std::logic_error if there is none.
+std::string_view word(command words, std::size_t position) {
+  if (position < words.size()) return words[position];
+  throw std::logic_error{"it lacks a word"};
+}
+
 /// The word behind that one; `otherwise`: it isn't there.
-std::string behind(command const& words, std::string_view option, std::string otherwise) {
+std::string_view behind(command words, std::string_view option, std::string_view otherwise) {
   auto const found = std::ranges::find(words, option);
-  return found == words.end() || found + 1 == words.end() ? std::move(otherwise) : *(found + 1);
+  return found == words.end() || found + 1 == words.end() ? otherwise : *(found + 1);
 }
 
 }  // namespace
@@ -72,20 +74,18 @@ session::~session() {
 }
 
 void session::receive(std::string_view bytes) {
-  auto const room = parser_.prepare(bytes.size());
-  std::ranges::copy(bytes, room.begin());
-  parser_.commit(bytes.size());
-  serve();
+  if (in_.empty()) return serve(bytes);
+  in_ += bytes;
+  go_on();
 }
 
-void session::serve() {
-  resp::reply parsed;
-  while (!ended_ && !home_.is(trouble::paused) && parser_.next(parsed) == resp::parser::outcome::reply) {
-    command words;
-    words.reserve(parsed.size());
-    for (auto& word : parsed.elements) words.push_back(std::move(word.text));
-    if (!words.empty()) answer(std::move(words));
+void session::serve(std::string_view bytes) {
+  while (!ended_ && !home_.is(trouble::paused)) {
+    auto const from = bytes;
+    if (!resp::take_whole_command(bytes, words_) || words_.empty()) break;
+    answer(words_, from.substr(0, from.size() - bytes.size()));
   }
+  in_ = bytes;
   if (readable()) on_output_();
 }
 
@@ -104,63 +104,66 @@ void session::end() {
   on_output_();
 }
 
-void session::go_on() { serve(); }
+void session::go_on() { serve(std::exchange(in_, {})); }
 
-void session::answer(command&& words) {
-  if (home_.is(trouble::refusing)) return append_reply(out_, refusal_of(words.front()));
-  auto const ends = words.front() == "EXEC";
-  if (!transaction_.empty() && !ends) {
-    transaction_.push_back(std::move(words));
+void session::answer(command words, std::string_view bytes) {
+  auto const verb = words.front();
+  if (home_.is(trouble::refusing)) return append_reply(out_, refusal_of(verb));
+  if (verb == "EXEC") return carry_out_transaction();
+  if (transaction_.open) {
+    transaction_.commands += bytes;
+    ++transaction_.count;
     return append_reply(out_, make_text("QUEUED"));
   }
-  if (words.front() == "MULTI") {
-    transaction_.push_back(std::move(words));
-    spoilt_ = false;
+  if (verb == "MULTI") {
+    transaction_.open = true;
     return append_reply(out_, make_text("OK"));
   }
-  if (words.front() == "SUBSCRIBE") return subscribe(words);
-  if (words.front() == "UNSUBSCRIBE") return unsubscribe(words);
-  if (!ends) return append_reply(out_, reply_to(words));
+  if (verb == "SUBSCRIBE") return subscribe(words);
+  if (verb == "UNSUBSCRIBE") return unsubscribe(words);
+  append_reply(out_, reply_to(words));
+}
+
+void session::carry_out_transaction() {
   auto const all = std::exchange(transaction_, {});
-  if (all.empty()) return append_reply(out_, make_error("ERR EXEC without MULTI"));
-  if (spoilt_) return append_reply(out_, discarded());
-  std::vector<resp::reply> results;
-  results.reserve(all.size() - 1);
-  for (auto next = all.begin() + 1; next != all.end(); ++next) results.push_back(reply_to(*next));
-  append_reply(out_, make_array(std::move(results)));
+  if (!all.open) return append_reply(out_, make_error("ERR EXEC without MULTI"));
+  if (all.spoilt) return append_reply(out_, discarded());
+  resp::append_array_header(out_, all.count);
+  std::string_view left{all.commands};
+  while (resp::take_whole_command(left, words_)) append_reply(out_, reply_to(words_));
 }
 
 /// As a server that is loading its data: it begins transactions, and refuses what is in them.
-resp::reply session::refusal_of(std::string const& verb) {
+resp::reply session::refusal_of(std::string_view verb) {
   if (verb == "MULTI") {
-    transaction_.assign(1, {verb});
-    spoilt_ = false;
+    transaction_ = {.open = true};
     return make_text("OK");
   }
-  if (verb == "EXEC" && !std::exchange(transaction_, {}).empty()) return discarded();
-  spoilt_ = !transaction_.empty();
+  if (verb == "EXEC" && std::exchange(transaction_, {}).open) return discarded();
+  transaction_.spoilt = transaction_.open;
   return make_error(home_.refusal());
 }
 
-resp::reply session::reply_to(command const& words) {
+resp::reply session::reply_to(command words) {
   try {
     return carry_out(words);
   } catch (std::logic_error const& lacking) {
-    return make_error("ERR unknown command '" + words.front() + "': " + lacking.what());
+    return make_error("ERR unknown command '" + std::string{words.front()} + "': " + lacking.what());
   }
 }
 
 /// Throws std::logic_error for a command that isn't there, or lacks a word.
-resp::reply session::carry_out(command const& words) {
-  auto const& verb = words.front();
+resp::reply session::carry_out(command words) {
+  auto const verb = words.front();
   if (verb == "CLIENT") return about_client(words);
   if (verb == "SCAN") return scan(words);
-  if (verb == "KEYS") return make_array(texts(home_.server().data(boot_clock::now()).keys(), words.at(1)));
+  if (verb == "KEYS")
+    return make_array(texts(home_.server().data(boot_clock::now()).keys(), std::string{word(words, 1)}));
   if (verb == "FLUSHALL") {
     home_.server().data(boot_clock::now()).clear();
     return make_text("OK");
   }
-  if (verb == "SCRIPT" && words.at(1) == "FLUSH") {
+  if (verb == "SCRIPT" && word(words, 1) == "FLUSH") {
     home_.server().flush_scripts();
     return make_text("OK");
   }
@@ -172,18 +175,18 @@ resp::reply session::carry_out(command const& words) {
   return home_.server().execute(words, boot_clock::now());
 }
 
-resp::reply session::about_client(command const& words) {
-  auto const& subcommand = words.at(1);
+resp::reply session::about_client(command words) {
+  auto const subcommand = word(words, 1);
   if (subcommand == "SETNAME") {
-    name_ = words.at(2);
+    name_ = word(words, 2);
     return make_text("OK");
   }
   if (subcommand == "INFO") return make_text(info());
-  auto const number = behind(words, "ID", "0");
-  auto* const named = home_.connection(static_cast<std::uint64_t>(number_of(number)));
-  if (subcommand == "LIST" && words.at(2) == "TYPE") return make_text(home_.list_of(words.at(3) == "pubsub"));
+  auto* const named = home_.connection(static_cast<std::uint64_t>(number_of(behind(words, "ID", "0"))));
+  if (subcommand == "LIST" && word(words, 2) == "TYPE")
+    return make_text(home_.list_of(word(words, 3) == "pubsub"));
   if (subcommand == "LIST") return make_text(named == nullptr ? std::string{} : named->info());
-  if (subcommand != "KILL") return make_error("ERR unknown subcommand '" + subcommand + "'");
+  if (subcommand != "KILL") return make_error("ERR unknown subcommand '" + std::string{subcommand} + "'");
   if (named != nullptr) named->end();
   return make_integer(named == nullptr ? 0 : 1);
 }
@@ -193,46 +196,49 @@ std::string session::info() const {
   return "id=" + number + " addr=memory:" + number + " name=" + name_ + " age=0\n";
 }
 
-resp::reply session::about_channels(command const& words) const {
-  if (words.at(1) == "NUMSUB") return home_.server().count_listeners(words.at(2));
-  if (words.at(1) != "CHANNELS") return make_error("ERR unknown subcommand '" + words[1] + "'");
-  return make_array(texts(home_.server().channels(), words.size() > 2 ? words[2] : "*"));
+resp::reply session::about_channels(command words) const {
+  auto const subcommand = word(words, 1);
+  if (subcommand == "NUMSUB") return home_.server().count_listeners(word(words, 2));
+  if (subcommand != "CHANNELS") return make_error("ERR unknown subcommand '" + std::string{subcommand} + "'");
+  return make_array(texts(home_.server().channels(), std::string{words.size() > 2 ? words[2] : "*"}));
 }
 
 /// All keys at once.
-resp::reply session::scan(command const& words) {
+resp::reply session::scan(command words) {
   auto keys = home_.server().data(boot_clock::now()).keys();
   if (auto const type = behind(words, "TYPE", {}); !type.empty()) {
     std::erase_if(keys, [&](std::string const& key) {
       return home_.server().execute({"TYPE", key}, boot_clock::now()).text != type;
     });
   }
-  return make_array({make_text("0"), make_array(texts(keys, behind(words, "MATCH", "*")))});
+  return make_array({make_text("0"), make_array(texts(keys, std::string{behind(words, "MATCH", "*")}))});
 }
 
 /// The replicas have each write as soon as the server has it, and so does the disk.
-resp::reply session::acknowledged(command const& words) const {
+resp::reply session::acknowledged(command words) const {
   auto const replicas = make_integer(home_.replicas());
   return words.front() == "WAIT" ? replicas : make_array({make_integer(1), replicas});
 }
 
-void session::subscribe(command const& words) {
-  for (auto channel = words.begin() + 1; channel != words.end(); ++channel) {
-    channels_.insert(*channel);
-    home_.server().subscribe(*channel, this, [this, channel = *channel](std::string const& message) {
-      append_reply(out_, make_array({make_text("message"), make_text(channel), make_text(message)}));
+void session::subscribe(command words) {
+  for (auto const name : words.subspan(1)) {
+    auto const& channel = *channels_.emplace(name).first;
+    home_.server().subscribe(channel, this, [this, &channel](std::string_view message) {
+      append_reply(out_,
+                   make_array({make_text("message"), make_text(channel), make_text(std::string{message})}));
       if (readable()) on_output_();
     });
-    append_reply(out_, make_array({make_text("subscribe"), make_text(*channel),
+    append_reply(out_, make_array({make_text("subscribe"), make_text(channel),
                                    make_integer(static_cast<std::int64_t>(channels_.size()))}));
   }
 }
 
-void session::unsubscribe(command const& words) {
-  for (auto channel = words.begin() + 1; channel != words.end(); ++channel) {
-    channels_.erase(*channel);
-    home_.server().unsubscribe(*channel, this);
-    append_reply(out_, make_array({make_text("unsubscribe"), make_text(*channel),
+void session::unsubscribe(command words) {
+  for (auto const name : words.subspan(1)) {
+    std::string const channel{name};
+    home_.server().unsubscribe(channel, this);
+    channels_.erase(channel);
+    append_reply(out_, make_array({make_text("unsubscribe"), make_text(channel),
                                    make_integer(static_cast<std::int64_t>(channels_.size()))}));
   }
 }

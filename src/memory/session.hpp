@@ -7,9 +7,9 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "memory/node.hpp"
-#include "resp/parser.hpp"
 
 namespace holdfast::memory {
 
@@ -25,7 +25,7 @@ class session {
 
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
 
-  /// Bytes of the client.
+  /// Bytes of the client, in pieces of any size.
   void receive(std::string_view bytes);
 
   /// There are bytes for the client.
@@ -43,25 +43,33 @@ class session {
   void go_on();
 
  private:
-  void serve();
-  void answer(command&& words);
-  [[nodiscard]] resp::reply reply_to(command const& words);
-  [[nodiscard]] resp::reply carry_out(command const& words);
-  [[nodiscard]] resp::reply refusal_of(std::string const& verb);
-  [[nodiscard]] resp::reply about_client(command const& words);
-  [[nodiscard]] resp::reply about_channels(command const& words) const;
-  [[nodiscard]] resp::reply scan(command const& words);
-  [[nodiscard]] resp::reply acknowledged(command const& words) const;
-  void subscribe(command const& words);
-  void unsubscribe(command const& words);
+  void serve(std::string_view bytes);
+  void answer(command words, std::string_view bytes);
+  void carry_out_transaction();
+  [[nodiscard]] resp::reply reply_to(command words);
+  [[nodiscard]] resp::reply carry_out(command words);
+  [[nodiscard]] resp::reply refusal_of(std::string_view verb);
+  [[nodiscard]] resp::reply about_client(command words);
+  [[nodiscard]] resp::reply about_channels(command words) const;
+  [[nodiscard]] resp::reply scan(command words);
+  [[nodiscard]] resp::reply acknowledged(command words) const;
+  void subscribe(command words);
+  void unsubscribe(command words);
+
   node& home_;
   std::function<void()> const on_output_;
   std::uint64_t const number_;
   std::string name_{};
-  resp::parser parser_{};
-  commands transaction_{};  ///< from MULTI on; empty: there is none
-  bool spoilt_ = false;     ///< a command of the transaction was refused
-  std::set<std::string> channels_{};
+  std::string in_{};                       ///< not read yet: a part of a command, or all if it is paused
+  std::vector<std::string_view> words_{};  ///< of the command that it reads
+  /// From MULTI to EXEC.
+  struct transaction {
+    std::string commands{};
+    std::size_t count = 0;
+    bool open = false;
+    bool spoilt = false;  ///< one was refused
+  } transaction_{};
+  std::set<std::string, std::less<>> channels_{};
   std::string out_{};
   bool ended_ = false;
 };

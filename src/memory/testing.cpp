@@ -60,9 +60,7 @@ deployment::~deployment() { node_->shut(); }
 
 std::string deployment::url() const { return "memory://" + node_->name(); }
 
-bool deployment::lose(std::string_view name) {
-  return node_->execute({"DEL", std::string{name}}).integer != 0;
-}
+bool deployment::lose(std::string_view name) { return node_->execute({"DEL", name}).integer != 0; }
 
 void deployment::restart_empty() { node_->start_again(); }
 void deployment::break_connections() { node_->break_connections(); }

@@ -105,6 +105,22 @@ std::vector<std::string_view> take_command(std::string_view& commands) {
   return arguments;
 }
 
+bool take_whole_command(std::string_view& commands, std::vector<std::string_view>& arguments) {
+  auto left = commands;
+  auto const has_line = [&left] { return left.find('\n') != std::string_view::npos; };
+  if (!has_line()) return false;
+  arguments.resize(take_array_header(left));
+  for (auto& argument : arguments) {
+    if (!has_line()) return false;
+    auto const size = take_number('$', left);
+    if (left.size() < size + line_end.size()) return false;
+    argument = left.substr(0, size);
+    left.remove_prefix(size + line_end.size());
+  }
+  commands = left;
+  return true;
+}
+
 std::vector<std::string_view> arguments_of(std::string_view command) { return take_command(command); }
 
 }  // namespace holdfast::resp

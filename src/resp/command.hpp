@@ -59,6 +59,10 @@ std::string_view take_bulk(std::string_view& command);
 /// Takes the first off several commands that were encoded as above, and returns its arguments, in place.
 [[nodiscard]] std::vector<std::string_view> take_command(std::string_view& commands);
 
+/// The same for bytes of which the end may not have come yet. False: the first isn't whole, and nothing is
+/// taken.
+[[nodiscard]] bool take_whole_command(std::string_view& commands, std::vector<std::string_view>& arguments);
+
 /// The arguments of the first, or only, one.
 [[nodiscard]] std::vector<std::string_view> arguments_of(std::string_view command);
 

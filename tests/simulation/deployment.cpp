@@ -76,12 +76,6 @@ void deployment::listen(std::string const& channel, topology::channel_of /*scope
   if (added && *channels_ != 0) subscribe(channel);
 }
 
-void deployment::later(time_point when, std::function<void()> f) {
-  world_.at(when, [current = channels_, number = *channels_, &loop = loop_, f = std::move(f)] {
-    if (*current == number) happen(loop, f);
-  });
-}
-
 void deployment::subscribe(std::string const& channel) {
   auto const deliver = [this, channel](nanoseconds delay, auto f) {
     last_message_ = std::max(last_message_, world_.now() + usual_.latency() + delay);
@@ -91,13 +85,15 @@ void deployment::subscribe(std::string const& channel) {
   };
   later(world_.now() + usual_.latency(), [this, channel, deliver] {
     if (!listeners_.contains(channel)) return;
-    server_.subscribe(channel, this, [this, deliver](std::string const& message) {
+    server_.subscribe(channel, this, [this, deliver](std::string_view message) {
       std::optional<nanoseconds> const delay =
           network_.delay_of_message ? network_.delay_of_message() : nanoseconds{0};
       if (!server_.reachable()) return;
-      world_.trace([&] { return "  message " + message + (delay ? "" : " is lost"); });
-      if (delay)
-        deliver(*delay, [message](net::subscriber::listener& listener) { listener.on_message(message); });
+      world_.trace([&] { return "  message " + std::string{message} + (delay ? "" : " is lost"); });
+      if (!delay) return;
+      deliver(*delay, [text = std::string{message}](net::subscriber::listener& listener) {
+        listener.on_message(text);
+      });
     });
     deliver({}, [](net::subscriber::listener& listener) { listener.on_subscribed(); });
   });

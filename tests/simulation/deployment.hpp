@@ -41,7 +41,12 @@ class deployment final : public topology::deployment {
   void unsubscribe_all() noexcept;
   void subscribe(std::string const& channel);
   /// Calls f at that time, unless the subscriptions have broken or the client has ended by then.
-  void later(time_point when, std::function<void()> f);
+  template <class F>
+  void later(time_point when, F f) {
+    world_.at(when, [current = channels_, number = *channels_, &loop = loop_, f = std::move(f)]() mutable {
+      if (*current == number) happen(loop, f);
+    });
+  }
 
   reactor::loop& loop_;
   world& world_;

@@ -35,6 +35,13 @@ std::array<std::string, 2> mentions_of(std::string const& owner) {
   return {owner, recipes::redisson::permit_id(owner)};
 }
 
+/// Of a sorted set.
+bool all_scores_below(memory::sorted_set const* members, double bound) {
+  return members != nullptr && std::ranges::all_of(members->in_order(), [bound](auto const& member) {
+           return member.first < bound;
+         });
+}
+
 /// Keys that outlive the locks.
 bool outlives(std::string const& key) {
   return key.ends_with("holdfast_token") || key.ends_with("holdfast_permits") ||
@@ -96,14 +103,15 @@ void judge::check_turn(part const& wanted, std::string const& owner, time_point 
   auto const found = hold_of(servers_, wanted, name, owner);
   if (!found) return;  // check() says so
   auto const queue = names::queue(name);
-  auto& at = *servers_.front();
-  auto const waiting = at.execute({"ZRANGE", queue, "0", "-1", "WITHSCORES"}).elements;
-  for (std::size_t i = 0; i + 1 < waiting.size(); i += 2) {
-    auto const& writer = waiting[i].text;
+  auto& data = servers_.front()->data();
+  auto const* const waiting = data.members_of(queue);
+  if (waiting == nullptr) return;
+  for (auto const& [came_at, writer] : waiting->in_order()) {
     auto const reads = writer.ends_with(names::reader_suffix) || writer.ends_with(names::upgrade_suffix);
-    if (reads || at.data().came(queue, writer) > found->came) continue;
-    if (time_point{std::chrono::microseconds{number_of(waiting[i + 1].text)}} < since)
-      fail(owner + " reads \"" + name + "\", before " + writer + ", which waits since before it came");
+    if (reads || data.came(queue, writer) > found->came) continue;
+    if (time_point{std::chrono::microseconds{static_cast<std::int64_t>(came_at)}} < since)
+      fail(owner + " reads \"" + name + "\", before " + std::string{writer} +
+           ", which waits since before it came");
   }
 }
 
@@ -215,7 +223,8 @@ void judge::check_end() {
   for (auto const& [name, lock] : counted_) {
     // What is out with an owner is among the keys, and is judged there.
     auto& data = servers_.front()->data();
-    auto const left = number_of(data.text_of(name)) + data.members_in(names::redisson::permits(name));
+    auto const left = number_of(data.text_of(name)) +
+                      static_cast<std::int64_t>(data.members_in(names::redisson::permits(name)));
     if (left != lock->permits)
       fail(std::to_string(left) + " permits of \"" + name + "\" are left, of " +
            std::to_string(lock->permits));
@@ -236,8 +245,8 @@ void judge::check_left_behind(server& at) {
         at.execute({"ZCOUNT", key, "(" + std::to_string(now), "(8000000000000000"}).integer == 0)
       continue;
     auto const of_barrier = contents.starts_with("holdfast_barrier ");
-    if (!outlives(key) && !of_barrier && !counted_.contains(key) && !data.all_scores_below(key, now) &&
-        !is_excused(at, key + ' ' + contents))
+    if (!outlives(key) && !of_barrier && !counted_.contains(key) &&
+        !all_scores_below(data.members_of(key), now) && !is_excused(at, key + ' ' + contents))
       fail("left behind on " + at.host() + ": " + key + " = " + contents);
   }
 }

@@ -99,12 +99,12 @@ hold plain_permit_hold(dataset& data, std::string const& name, std::string const
 bool plain_permits_left(dataset& data, std::string const& name, int, time_point now) {
   if (size_beside(data, name) > 0) return plain_permits - 1 >= most_at_once;
   std::int64_t left = plain_permits;
-  auto const members = data.execute({"ZRANGE", name, "0", "-1", "WITHSCORES"}, now).elements;
-  for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
-    auto const score = std::stod(members[i + 1].text);
+  auto const* const members = data.members_of(name);
+  if (members == nullptr) return left >= most_at_once;
+  for (auto const& [score, member] : members->in_order()) {
     if (score < 0 || score >= heavy || time_of(score) <= now) continue;
-    left -=
-        static_cast<std::int64_t>(data.score_in(name, members[i].text + ":p").value_or(heavy + 1) - heavy);
+    auto const weight = std::string{member} + ":p";
+    left -= static_cast<std::int64_t>(members->score_of(weight).value_or(heavy + 1) - heavy);
   }
   return left >= most_at_once;
 }
@@ -131,7 +131,7 @@ hold plain_upgrade_hold(dataset& data, std::string const& name, std::string cons
   auto const score = data.score_in(readers, id);
   auto const writer = data.text_of(name);
   if (!score || (writer != names::held_by_readers &&
-                 !data.score_in(readers, writer + std::string{names::upgrading_suffix})))
+                 !data.score_in(readers, std::string{writer}.append(names::upgrading_suffix))))
     return std::nullopt;
   return kind::hold{.end = std::min(time_of(*score), data.end_of(name)), .came = data.came(readers, id)};
 }
@@ -157,8 +157,9 @@ bool permits_left(dataset& data, std::string const& name, int amount, time_point
   return number_of(data.text_of(name)) >= amount;
 }
 bool permits_left_or_over(dataset& data, std::string const& name, int amount, time_point now) {
-  auto const first = data.lowest_score(names::redisson::permits(name));
-  return permits_left(data, name, amount, now) || (first && time_of(*first) <= now);
+  auto const* const out = data.members_of(names::redisson::permits(name));
+  return permits_left(data, name, amount, now) ||
+         (out != nullptr && time_of(out->in_order().begin()->first) <= now);
 }
 
 /// Whoever waits at a barrier has arrived.

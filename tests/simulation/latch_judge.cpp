@@ -1,7 +1,6 @@
 #include "simulation/latch_judge.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include "memory/arguments.hpp"
 
@@ -16,7 +15,7 @@ constexpr std::chrono::seconds longest_wait_at_open{8};
 
 }  // namespace
 
-std::int64_t count_of_latch(std::string const& text) {
+std::int64_t count_of_latch(std::string_view text) {
   constexpr std::string_view of_plain{"holdfast_latch "};
   return number_of(text.starts_with(of_plain) ? text.substr(of_plain.size()) : text);
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,7 +15,7 @@
 namespace holdfast::simulation {
 
 /// The count in a latch's key, on either wire; 0 without one.
-[[nodiscard]] std::int64_t count_of_latch(std::string const& text);
+[[nodiscard]] std::int64_t count_of_latch(std::string_view text);
 
 /// Nobody passes a latch that was closed through its whole wait; nobody waits for long at one that stays
 /// open.

@@ -4,20 +4,37 @@
 #include <stdexcept>
 #include <vector>
 
+#include "resp/command.hpp"
 #include "resp/make_reply.hpp"
-#include "resp/parser.hpp"
 #include "simulation/describe.hpp"
 
 namespace holdfast::simulation {
 
 namespace {
 
+/// Takes the first request off several: one command, or a transaction (MULTI, EXEC, and those between).
+std::string take_request(std::string_view& bytes) {
+  auto const from = bytes;
+  auto words = resp::take_command(bytes);
+  if (words.front() == "MULTI") {
+    while (words.front() != "EXEC") words = resp::take_command(bytes);
+  }
+  return std::string{from.substr(0, from.size() - bytes.size())};
+}
+
+std::vector<std::vector<std::string_view>> commands_of(std::string_view request) {
+  std::vector<std::vector<std::string_view>> all;
+  while (!request.empty()) all.push_back(resp::take_command(request));
+  return all;
+}
+
 /// Of a server that is loading its data.
-std::vector<resp::reply> refusals_of(commands const& request) {
+std::vector<resp::reply> refusals_of(std::string_view request) {
+  auto const count = commands_of(request).size();
   auto const loading = resp::make_error("LOADING Redis is loading the dataset in memory");
-  if (request.size() == 1) return {loading};
+  if (count == 1) return {loading};
   std::vector<resp::reply> all{resp::make_text("OK")};
-  all.resize(request.size() - 1, loading);
+  all.resize(count - 1, loading);
   all.push_back(resp::make_error("EXECABORT Transaction discarded because of previous errors."));
   return all;
 }
@@ -34,12 +51,6 @@ link::link(reactor::loop& loop, world& shared_world, server& redis, network cons
       events_{std::move(handlers)},
       down_because_{std::make_shared<error const>(errc::unreachable, "simulated: the connection is broken")},
       generation_{std::make_shared<std::uint64_t>(role == net::connection_role::usual ? 1 : 2)} {}
-
-std::function<void()> link::guarded(std::function<void()> f) {
-  return [current = generation_, generation = *generation_, &loop = loop_, f = std::move(f)] {
-    if (*current == generation) happen(loop, f);
-  };
-}
 
 void link::send(net::request request) {
   auto const limit = limit_of(request, world_.now());
@@ -59,33 +70,26 @@ void link::write() {
     writing_ = false;
     std::string bytes;
     (void)pipeline_.send_to(bytes, world_.now());
-    resp::parser parser;
-    auto const room = parser.prepare(bytes.size());
-    std::ranges::copy(bytes, room.begin());
-    parser.commit(bytes.size());
-    commands request;
-    for (resp::reply parsed; parser.next(parsed) == resp::parser::outcome::reply;) {
-      auto& words = request.emplace_back();
-      for (auto const& word : parsed.elements) words.push_back(word.text);
-      if (request.front().front() == "MULTI" && words.front() != "EXEC") continue;
+    for (std::string_view left{bytes}; !left.empty();) {
+      auto request = take_request(left);
       auto const outcome = network_.fate_of ? network_.fate_of() : fate::answered;
       auto const delay = outcome == fate::delayed ? network_.long_delay : nanoseconds{0};
       if (outcome == fate::delayed) server_.note_trouble(world_.now() + delay);
       last_arrival_ = std::max(last_arrival_, world_.now() + latency() + delay);
       later(last_arrival_,
-            [this, request = std::exchange(request, {}), outcome] { arrive(request, outcome); });
+            [this, request = std::move(request), outcome]() mutable { arrive(std::move(request), outcome); });
     }
   });
 }
 
-void link::arrive(commands const& request, fate outcome) {
-  auto const& words = request.front();
+void link::arrive(std::string request, fate outcome) {
   if (blocked_) {
-    behind_.emplace_back(request, outcome);
+    behind_.emplace_back(std::move(request), outcome);
     return;
   }
   if (server_.frozen_until() > world_.now() && server_.reachable()) {
-    later(server_.frozen_until(), [this, request, outcome] { arrive(request, outcome); });
+    later(server_.frozen_until(),
+          [this, request = std::move(request), outcome]() mutable { arrive(std::move(request), outcome); });
     return;
   }
   if (!server_.reachable()) outcome = fate::lost;
@@ -93,20 +97,22 @@ void link::arrive(commands const& request, fate outcome) {
     static constexpr char const* names[]{"",           "LOST ",    "UNANSWERED ", "REFUSED ",
                                          "FORGOTTEN ", "DELAYED ", "OVERTAKEN "};
     auto line = server_.host() + ' ' + names[static_cast<int>(outcome)];
-    for (auto const& each : request) {
-      line += each.front() + ' ';
-      for (std::size_t i = each.size() > 3 && request.size() == 1 ? 2 : 1; i < each.size(); ++i)
-        line += each[i].substr(0, 60) + ' ';
+    auto const all = commands_of(request);
+    for (auto const& each : all) {
+      line.append(each.front()).append(" ");
+      for (std::size_t i = each.size() > 3 && all.size() == 1 ? 2 : 1; i < each.size(); ++i)
+        line.append(each[i].substr(0, 60)).append(" ");
     }
     return line;
   });
   if (outcome == fate::overtaken)
-    world_.after(network_.long_delay, [&redis = server_, request] { (void)redis.execute(request); });
+    world_.after(network_.long_delay, [&redis = server_, request] { (void)redis.execute_request(request); });
   if (outcome == fate::lost || outcome == fate::overtaken) {
     break_down();
     return;
   }
   if (outcome == fate::forgotten) server_.flush_scripts();
+  auto const words = resp::arguments_of(request);
   auto const waits = words.front() == "WAIT" || words.front() == "WAITAOF";
   if (waits && outcome != fate::refused && outcome != fate::unanswered) {
     block(words);
@@ -115,7 +121,7 @@ void link::arrive(commands const& request, fate outcome) {
   auto const offset = server_.offset();
   auto replies = outcome == fate::refused ? refusals_of(request)
                  : waits                  ? std::vector{resp::reply{}}
-                                          : server_.execute(request);
+                                          : server_.execute_request(request);
   if (server_.offset() != offset) written_ = server_.offset();
   if (outcome == fate::unanswered) {
     break_down();
@@ -125,22 +131,18 @@ void link::arrive(commands const& request, fate outcome) {
 }
 
 /// The server serves nothing of this connection until the WAIT is answered.
-void link::block(command const& words) {
+void link::block(command words) {
   blocked_ = true;
   auto const served = [this](resp::reply const& reply) {
     blocked_ = false;
     answer(reply);
     while (!blocked_ && !behind_.empty()) {
-      auto const [next, outcome] = std::move(behind_.front());
+      auto [next, outcome] = std::move(behind_.front());
       behind_.pop_front();
-      arrive(next, outcome);
+      arrive(std::move(next), outcome);
     }
   };
-  server_.wait(
-      words, written_,
-      [current = generation_, generation = *generation_, &loop = loop_, served](resp::reply const& reply) {
-        if (*current == generation) happen(loop, [&] { served(reply); });
-      });
+  server_.wait(words, written_, guarded(served));
 }
 
 void link::answer(resp::reply reply) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "net/pipeline.hpp"
@@ -63,15 +64,18 @@ class link {
   }
 
   /// Calls f at that time, unless the connection has broken or the client has ended by then.
-  void later(time_point when, std::function<void()> f) { world_.at(when, guarded(std::move(f))); }
+  template <class F>
+  void later(time_point when, F f) {
+    world_.at(when, guarded(std::move(f)));
+  }
   [[nodiscard]] nanoseconds latency() {
     return world_.between(network_.least_latency, network_.most_latency);
   }
 
  private:
   void write();
-  void arrive(commands const& request, fate outcome);
-  void block(command const& words);
+  void arrive(std::string request, fate outcome);
+  void block(command words);
   void answer(resp::reply reply);
   void on_reply(resp::reply&& reply);
   void fail(net::pipeline::batch&& requests, std::shared_ptr<error const> const& reason);
@@ -79,7 +83,14 @@ class link {
   [[nodiscard]] time_point limit_of(net::request const& request, time_point queued) const;
   void break_down();
   void come_back();
-  [[nodiscard]] std::function<void()> guarded(std::function<void()> f);
+  /// Does nothing once the connection has broken, or the client has ended.
+  template <class F>
+  [[nodiscard]] auto guarded(F f) {
+    return [current = generation_, generation = *generation_, &loop = loop_,
+            f = std::move(f)](auto&&... args) mutable {
+      if (*current == generation) happen(loop, [&] { f(args...); });
+    };
+  }
 
   reactor::loop& loop_;
   world& world_;
@@ -100,7 +111,7 @@ class link {
   // Of the connection's other end.
   std::uint64_t written_ = 0;  ///< the server's offset after the last write over this connection
   bool blocked_ = false;       ///< by a WAIT
-  std::deque<std::pair<commands, fate>> behind_{};  ///< requests that have arrived meanwhile
+  std::deque<std::pair<std::string, fate>> behind_{};  ///< requests that have arrived meanwhile
 };
 
 }  // namespace holdfast::simulation

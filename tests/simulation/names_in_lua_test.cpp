@@ -9,8 +9,8 @@
 
 #include "memory/dataset.hpp"
 #include "memory/lua_scripts.hpp"
+#include "resp/command.hpp"
 #include "resp/make_reply.hpp"
-#include "resp/parser.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/all.hpp"
@@ -41,45 +41,40 @@ rc::Gen<std::string> name_of_lock() {
 /// A server that records which keys and channels scripts name.
 class recording_server {
  public:
-  void prepare(command const& words) { data_.execute(words, now); }
+  void prepare(std::vector<std::string_view> const& words) { data_.execute(words, now); }
 
   /// All that the script names, its KEYS among them as far as it uses them.
   name_set named_by(holdfast::call const& script) {
-    resp::parser parser;
     auto const bytes = "*" + std::to_string(script.parts - 2) + "\r\n" + std::string{script.tail()};
-    std::ranges::copy(bytes, parser.prepare(bytes.size()).begin());
-    parser.commit(bytes.size());
-    resp::reply parsed;
-    EXPECT_EQ(parser.next(parsed), resp::parser::outcome::reply);
-    command words;
-    for (auto const& word : parsed.elements) words.push_back(word.text);
-    auto const keys_end = words.begin() + 1 + std::stoi(words.front());
+    auto const words = resp::arguments_of(bytes);
+    auto const operands = command{words}.subspan(1);
+    auto const count = static_cast<std::size_t>(memory::number_of(words.front()));
     name_set named;
     static lua_scripts lua;
-    auto const reply =
-        lua.run(std::string{script.source->text}, {words.begin() + 1, keys_end}, {keys_end, words.end()},
-                [&](command const& each) { return execute(each, named); });
+    auto const reply = lua.run(lua.compiled(script.source->text), operands.first(count),
+                               operands.subspan(count), [&](command each) { return execute(each, named); });
     EXPECT_FALSE(reply.is_error()) << script.source->name << ": " << reply.text;
     return named;
   }
 
  private:
-  resp::reply execute(command const& words, name_set& named) {
-    auto const& verb = words.front();
+  resp::reply execute(command words, name_set& named) {
+    auto const verb = words.front();
     if (verb == "DEL" || verb == "EXISTS") {
       named.insert(words.begin() + 1, words.end());
     } else if (verb == "PUBSUB") {
       named.insert(words.begin() + 2, words.end());
     } else if (verb != "TIME") {
-      named.insert(words[1]);
+      named.emplace(words[1]);
     }
     if (verb == "LLEN" || verb == "SPUBLISH") return resp::make_integer(1);
-    if (verb == "PUBSUB") return resp::make_array({resp::make_text(words.back()), resp::make_integer(0)});
+    if (verb == "PUBSUB")
+      return resp::make_array({resp::make_text(std::string{words.back()}), resp::make_integer(0)});
     return data_.execute(words, now);
   }
 
   static constexpr time_point now{std::chrono::hours{1}};
-  dataset data_{[](std::string const&, std::string const&) { return 1; }};
+  dataset data_{[](std::string_view, std::string_view) { return 1; }};
 };
 
 RC_GTEST_PROP(names_in_lua, of_a_waiter_s_inbox_are_those_of_cpp, ()) {
@@ -134,7 +129,7 @@ RC_GTEST_PROP(names_in_lua, of_a_writer_that_may_stand_still_are_those_of_cpp, (
   auto const name = *name_of_lock();
   auto const queue = names::queue(name);
   recording_server server;
-  server.prepare({"SET", name, std::string{names::held_by_readers}});
+  server.prepare({"SET", name, names::held_by_readers});
   server.prepare({"ZADD", names::readers(name), "9000000000000", first_owner + ":r"});
   server.prepare({"ZADD", queue, "1", other_owner});
   RC_ASSERT(server.named_by(recipes::plain::reader.fast_release({name, first_owner})) ==
@@ -154,7 +149,7 @@ RC_GTEST_PROP(names_in_lua, of_what_a_holder_waits_for_are_those_of_cpp, ()) {
   recording_server server;
   server.prepare({"SET", name, first_owner});
   RC_ASSERT(server.named_by(look) == (name_set{name, names::blocked(name, first_owner)}));
-  server.prepare({"SET", name, std::string{names::held_by_readers}});
+  server.prepare({"SET", name, names::held_by_readers});
   server.prepare({"ZADD", readers, "9000000000", other_owner + ":r"});
   RC_ASSERT(server.named_by(look) == (name_set{name, readers, names::blocked(name, other_owner + ":r")}));
 }
@@ -226,7 +221,7 @@ RC_GTEST_PROP(names_in_lua, of_redisson_s_objects_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
   auto const queue = of_redisson::fair_queue(name);
   struct object {
-    command made_by;
+    std::vector<std::string_view> made_by;
     name_set names;
   };
   std::vector<object> const objects{
@@ -262,12 +257,12 @@ RC_GTEST_PROP(names_in_lua, of_what_a_pulse_looks_at_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
   recipes::plain::keys const keys{name};
   struct object {
-    command made_by;
+    std::vector<std::string_view> made_by;
     std::string beside;
   };
   std::vector<object> const objects{
       {{"ZADD", name, "1", first_owner}, names::permit_queue(name)},
-      {{"SET", name, std::string{names::held_by_readers}}, names::readers(name)},
+      {{"SET", name, names::held_by_readers}, names::readers(name)},
       {{"SET", name, "holdfast_barrier 1 2"}, names::arrived(name)},
   };
   for (auto const& [made_by, beside] : objects) {

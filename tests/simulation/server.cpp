@@ -1,18 +1,38 @@
 #include "simulation/server.hpp"
 
-#include <cstdlib>
+#include "memory/arguments.hpp"
+#include "resp/command.hpp"
+#include "resp/make_reply.hpp"
 
 namespace holdfast::simulation {
 
-void server::wait(command const& words, std::uint64_t written, std::function<void(resp::reply const&)> done) {
+using memory::number_of;
+
+std::vector<resp::reply> server::execute_request(std::string_view bytes) {
+  auto words = resp::take_command(bytes);
+  std::vector<resp::reply> replies;
+  if (words.front() != "MULTI") {
+    replies.push_back(server_.execute(words, world_.now()));
+    return replies;
+  }
+  replies.push_back(resp::make_text("OK"));
+  auto results = resp::make_array({});
+  while (resp::take_whole_command(bytes, words) && words.front() != "EXEC") {
+    replies.push_back(resp::make_text("QUEUED"));
+    results.elements.push_back(server_.execute(words, world_.now()));
+  }
+  replies.push_back(std::move(results));
+  return replies;
+}
+
+void server::wait(command words, std::uint64_t written, std::function<void(resp::reply const&)> done) {
   auto const disk = words.front() == "WAITAOF";
   auto const& replicas = words[disk ? 2 : 1];
-  copies_.wait(
-      {.offset = written,
-       .replicas = static_cast<int>(std::strtol(replicas.c_str(), nullptr, 10)),
-       .disk = disk,
-       .end = world_.now() + std::chrono::milliseconds{std::strtol(words.back().c_str(), nullptr, 10)},
-       .done = std::move(done)});
+  copies_.wait({.offset = written,
+                .replicas = static_cast<int>(number_of(replicas)),
+                .disk = disk,
+                .end = world_.now() + std::chrono::milliseconds{number_of(words.back())},
+                .done = std::move(done)});
 }
 
 }  // namespace holdfast::simulation

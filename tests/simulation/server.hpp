@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,6 @@
 namespace holdfast::simulation {
 
 using memory::command;
-using memory::commands;
 using memory::dataset;
 
 class server {
@@ -28,8 +29,11 @@ class server {
   [[nodiscard]] std::string const& host() const noexcept { return host_; }
 
   /// As memory::server, now.
-  resp::reply execute(command const& words) { return server_.execute(words, world_.now()); }
-  std::vector<resp::reply> execute(commands const& request) { return server_.execute(request, world_.now()); }
+  resp::reply execute(std::initializer_list<std::string_view> words) {
+    return server_.execute(words, world_.now());
+  }
+  /// The replies to one command, or to each of a transaction: MULTI, EXEC, and those between.
+  std::vector<resp::reply> execute_request(std::string_view bytes);
   void flush_scripts() { server_.flush_scripts(); }
   void subscribe(std::string const& channel, void const* subscriber, memory::server::listener notify) {
     server_.subscribe(channel, subscriber, std::move(notify));
@@ -63,7 +67,7 @@ class server {
   [[nodiscard]] bool left_behind() const noexcept { return left_behind_; }
 
   /// WAIT or WAITAOF on a connection whose last write ended at that offset. `done` gets the reply, later.
-  void wait(command const& words, std::uint64_t written, std::function<void(resp::reply const&)> done);
+  void wait(command words, std::uint64_t written, std::function<void(resp::reply const&)> done);
   [[nodiscard]] std::uint64_t offset() const noexcept { return copies_.offset(); }
   [[nodiscard]] replication& copies() noexcept { return copies_; }
 

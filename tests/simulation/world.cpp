@@ -55,9 +55,8 @@ bool world::step() {
   if (next_timer < next_event) {
     happen(*first, [first] { reactor::moved_clock::fire_timers(*first); });
   } else {
-    auto const event = std::move(events_.begin()->second);
-    events_.erase(events_.begin());
-    event();
+    auto next = events_.extract(events_.begin());
+    next.mapped()();
   }
   if (check_) check_();
   return true;

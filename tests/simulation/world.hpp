@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/callback.hpp"
 #include "base/clock.hpp"
 #include "reactor/reactor.hpp"
 
@@ -28,9 +29,12 @@ class world {
 
   [[nodiscard]] time_point now() const noexcept { return boot_clock::now(); }
 
+  /// With room in place for a request, and for what guards it.
+  using event = callback<void(), 96>;
+
   /// Calls f at that time; if it is past, as the next event. Events of the same time keep their order.
-  void at(time_point when, std::function<void()> f) { events_.emplace(std::max(when, now()), std::move(f)); }
-  void after(nanoseconds delay, std::function<void()> f) { at(now() + delay, std::move(f)); }
+  void at(time_point when, event f) { events_.emplace(std::max(when, now()), std::move(f)); }
+  void after(nanoseconds delay, event f) { at(now() + delay, std::move(f)); }
 
   /// The timers of this loop become events, until remove(), which is due before the loop ends. Adding it
   /// twice changes nothing.
@@ -64,14 +68,14 @@ class world {
 
   bool const traced_;
   std::mt19937_64 random_;
-  std::multimap<time_point, std::function<void()>> events_;
+  std::multimap<time_point, event> events_;
   std::vector<reactor::loop*> loops_;
   std::function<void()> check_;
 };
 
 /// Runs an event of a client: f under the client's lock, and then the calls that f has deferred.
 template <class F>
-void happen(reactor::loop& loop, F f) {
+void happen(reactor::loop& loop, F&& f) {
   reactor::lock hold{loop.mutex()};
   f();
   loop.leave(hold);

@@ -46,6 +46,8 @@ inline http_request plain_request(http::request<http::string_body> const& from, 
 
 class session;
 
+constexpr std::size_t discarded_at_once = 16'384;
+
 /// What all connections share; it outlives them.
 struct shared_state {
   http_limits limits;
@@ -80,7 +82,7 @@ class session final : public std::enable_shared_from_this<session> {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(server_.limits.header_bytes));
     parser_->body_limit(server_.limits.body_bytes);
-    waits_ = server_.without_request.insert(server_.without_request.end(), this);
+    may_be_closed();
     stream_.expires_after(answered_ ? server_.limits.idle : server_.limits.request);
     http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](error_code failed, std::size_t) {
       self->has_request();
@@ -119,6 +121,9 @@ class session final : public std::enable_shared_from_this<session> {
     has_request();
   }
 
+  /// For another connection.
+  void may_be_closed() { waits_ = server_.without_request.insert(server_.without_request.end(), this); }
+
   void has_request() {
     if (!waits_) return;
     server_.without_request.erase(*waits_);
@@ -150,9 +155,30 @@ class session final : public std::enable_shared_from_this<session> {
     });
   }
 
+  /// To a request that hasn't been read to its end.
   void respond_and_close(http_response answer) {
     keep_alive_ = false;
+    lingers_ = true;
     respond(std::move(answer));
+  }
+
+  /// To close a connection with bytes that nobody has read resets it, and the client, which still sends, would
+  /// hear of that instead of the answer.
+  void linger() {
+    error_code ignored;
+    stream_.socket().shutdown(protocol::socket::shutdown_send, ignored);
+    may_be_closed();
+    stream_.expires_after(server_.limits.linger);
+    discard(server_.limits.linger_bytes);
+  }
+
+  void discard(std::size_t const most) {
+    buffer_.clear();
+    stream_.async_read_some(buffer_.prepare(discarded_at_once),
+                            [self = shared_from_this(), most](error_code failed, std::size_t const size) {
+                              if (failed || self->server_.ended || size >= most) return self->close();
+                              self->discard(most - size);
+                            });
   }
 
   void respond_in_time(http_response answer) {
@@ -210,7 +236,7 @@ class session final : public std::enable_shared_from_this<session> {
     if (failed == beast::error::timeout) return cut_off();
     if (failed) return close();
     if (streams) return begin_stream();
-    if (!keep_alive_) return close();
+    if (!keep_alive_) return lingers_ ? linger() : close();
     answered_ = true;
     read();
   }
@@ -260,6 +286,7 @@ class session final : public std::enable_shared_from_this<session> {
   std::optional<std::list<session*>::iterator> waits_{};
   bool keep_alive_ = false;
   bool head_only_ = false;
+  bool lingers_ = false;
   bool answered_ = false;
   bool begun_ = false;  ///< it gets events
   std::function<bool()> allowed_{};

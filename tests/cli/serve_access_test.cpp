@@ -221,6 +221,20 @@ TEST_F(serve_access, refuses_what_is_too_long_and_what_is_no_http) {
   EXPECT_EQ(get("/api/v1/locks?limit=-1&offset=99999999999999999999").status, 200);
 }
 
+TEST_F(serve_access, hears_out_what_it_has_refused_so_that_the_answer_arrives) {
+  open();
+  std::string const body(524'288, 'x');
+  http_connection connection{port};
+  EXPECT_TRUE(connection.send(http_request_text(port, "POST", "/api/v1/login", {}, body)));
+  EXPECT_TRUE(connection.gets("HTTP/1.1 413 ")) << connection.received();
+  EXPECT_TRUE(eventually([&] { return connection.ended(); }));
+  // But not for ever.
+  http_connection endless{port};
+  EXPECT_TRUE(
+      endless.send("POST /api/v1/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 999999999\r\n\r\n"));
+  EXPECT_TRUE(eventually(40s, [&] { return !endless.send("x"); }));
+}
+
 TEST_F(serve_access, survives_whatever_bytes_come) {
   open();
   auto const seed = std::random_device{}();

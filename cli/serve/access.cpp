@@ -101,9 +101,11 @@ std::optional<http_response> access_control::check_origin(http_request const& re
                   "--host NAME");
   }
   auto const origin = request.header("origin");
-  if (!origin.empty() && origin != fmt::format("http://{}", host) &&
-      origin != fmt::format("https://{}", host))
-    return refuse(403, "the page of another site has sent this");
+  // A proxy before this server may speak TLS to browsers; where this server does, a page without it isn't
+  // ours.
+  bool const ours = origin == fmt::format("https://{}", host) ||
+                    (!request.secure && origin == fmt::format("http://{}", host));
+  if (!origin.empty() && !ours) return refuse(403, "the page of another site has sent this");
   // A link from another site to the page is fine; it gets no data.
   auto const site = request.header("sec-fetch-site");
   bool const from_here = site.empty() || site == "same-origin" || site == "none";
@@ -121,7 +123,7 @@ named_token const* access_control::user_of(std::string_view const token) const {
 }
 
 std::optional<visitor> access_control::recognize(http_request const& request, time const now) {
-  if (tokens_.empty()) return visitor{.csrf = own_csrf_};
+  if (tokens_.empty()) return visitor{.user = request.certificate, .csrf = own_csrf_};
   if (auto const given = request.header("authorization"); given.starts_with(bearer)) {
     auto const* const user = user_of(given.substr(bearer.size()));
     if (user == nullptr) return std::nullopt;
@@ -135,14 +137,15 @@ std::optional<visitor> access_control::recognize(http_request const& request, ti
   return std::nullopt;
 }
 
-std::optional<std::string> access_control::log_in(std::string_view const token, time const now) {
+std::optional<std::string> access_control::log_in(std::string_view const token, bool const secure,
+                                                  time const now) {
   auto const* const user = user_of(token);
   if (user == nullptr) return std::nullopt;
   if (sessions_.size() >= most_sessions) sessions_.pop_front();
   auto const& made = sessions_.emplace_back(
       session{.id = random_word(), .user = user->user, .csrf = random_word(), .ends = now + session_time});
-  return fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}", cookie_name, made.id,
-                     std::chrono::seconds{session_time}.count());
+  return fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{}", cookie_name, made.id,
+                     std::chrono::seconds{session_time}.count(), secure ? "; Secure" : "");
 }
 
 void access_control::log_out(http_request const& request) {

@@ -25,7 +25,7 @@ struct named_token {
 
 /// Who asks.
 struct visitor {
-  std::string user{};  ///< empty: nobody has to say who it is
+  std::string user{};  ///< by token, or by certificate; empty: nobody has to say who it is
   std::string csrf{};  ///< what a page of ours sends with an act; empty: not a browser
 };
 
@@ -42,8 +42,9 @@ class access_control {
   [[nodiscard]] std::optional<http_response> check_origin(http_request const& request) const;
   /// Nullopt: the request has neither a token nor a session that is known.
   [[nodiscard]] std::optional<visitor> recognize(http_request const& request, time now);
-  /// A session for the browser that sends this token; its cookie. Nullopt: no such token.
-  [[nodiscard]] std::optional<std::string> log_in(std::string_view token, time now);
+  /// A session for the browser that sends this token; its cookie, which goes back over TLS only if `secure`.
+  /// Nullopt: no such token.
+  [[nodiscard]] std::optional<std::string> log_in(std::string_view token, bool secure, time now);
   void log_out(http_request const& request);
   /// Whether an act was sent by a page of ours, or by a program with a token.
   [[nodiscard]] static bool is_meant(http_request const& request, visitor const& by);

@@ -25,7 +25,10 @@ struct http_request {
   std::map<std::string, std::string, std::less<>>
       headers{};  ///< by names in lower case; of several the last, of hosts none
   std::string body{};
-  std::string peer{};  ///< the address of the client; "unix" for a socket in the file system
+  std::string peer{};         ///< the address of the client; "unix" for a socket in the file system
+  std::string certificate{};  ///< whose the certificate of the client is, which was verified; empty: none was
+                              ///< asked for
+  bool secure = false;        ///< it came over TLS
 
   void set_target(std::string_view target);
   void add_header(std::string_view name, std::string_view value);

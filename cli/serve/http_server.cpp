@@ -32,8 +32,9 @@ std::vector<session*> listed(std::unordered_set<session*> const& set) { return {
 }  // namespace
 
 struct http_server::impl : shared_state {
-  impl(int const listening, http_limits const& given, http_handler routes)
+  impl(int const listening, http_limits const& given, tls_context certificates, http_handler routes)
       : shared_state{.limits = given, .handler = std::move(routes)} {
+    if (certificates) tls.emplace(certificates.release());
     int family = AF_INET;
     socklen_t size = sizeof family;
     getsockopt(listening, SOL_SOCKET, SO_DOMAIN, &family, &size);
@@ -96,7 +97,7 @@ void http_server::impl::accepted(stream::socket_type socket) {
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   int const yes = 1;
   setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  std::make_shared<session>(*this, std::move(socket))->read();
+  std::make_shared<session>(*this, std::move(socket))->begin();
 }
 
 void http_server::impl::send_to_all(std::uint64_t const number, shared_text const& text) {
@@ -129,8 +130,9 @@ void http_server::impl::end() {
   for (auto* const each : listed(sessions)) each->close();
 }
 
-http_server::http_server(int const listening, http_limits const& limits, http_handler handler)
-    : impl_{std::make_unique<impl>(listening, limits, std::move(handler))} {}
+http_server::http_server(int const listening, http_limits const& limits, tls_context tls,
+                         http_handler handler)
+    : impl_{std::make_unique<impl>(listening, limits, std::move(tls), std::move(handler))} {}
 
 http_server::~http_server() = default;
 

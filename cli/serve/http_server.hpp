@@ -3,6 +3,7 @@
 #pragma once
 
 #include "serve/http_message.hpp"
+#include "serve/tls_context.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -31,14 +32,15 @@ struct http_facts {
   std::size_t connections = 0;
   std::size_t streams = 0;
   std::uint64_t requests = 0;
-  std::uint64_t cut_off = 0;  ///< connections that were closed for a limit or a time-out
+  std::uint64_t cut_off = 0;            ///< connections that were closed for a limit or a time-out
+  std::uint64_t failed_handshakes = 0;  ///< of TLS, also those without a certificate that was asked for
 };
 
 /// Serves in the thread that calls run(). A connection is an object of some kilobytes, not a thread.
 class http_server {
  public:
-  /// `listening`: a socket that listens; it belongs to this object.
-  http_server(int listening, http_limits const& limits, http_handler handler);
+  /// `listening`: a socket that listens; it belongs to this object. `tls`: nullptr for HTTP without it.
+  http_server(int listening, http_limits const& limits, tls_context tls, http_handler handler);
   ~http_server();
   http_server(http_server const&) = delete;
   http_server& operator=(http_server const&) = delete;

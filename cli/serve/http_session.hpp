@@ -3,13 +3,12 @@
 
 #include "serve/address_text.hpp"
 #include "serve/http_server.hpp"
+#include "serve/visitor_stream.hpp"
 
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
@@ -28,17 +27,13 @@
 
 namespace holdfast::cli::over_beast {
 
-namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 using boost::system::error_code;
-using protocol = asio::generic::stream_protocol;
-using executor = asio::io_context::executor_type;
-using stream = beast::basic_stream<protocol, executor>;
 using body_type = http::span_body<char const>;
 
-inline http_request plain_request(http::request<http::string_body> const& from, std::string const& peer) {
-  http_request request{.method = std::string{from.method_string()}, .body = from.body(), .peer = peer};
+inline http_request plain_request(http::request<http::string_body> const& from) {
+  http_request request{.method = std::string{from.method_string()}, .body = from.body()};
   request.set_target(from.target());
   for (auto const& field : from) request.add_header(field.name_string(), field.value());
   return request;
@@ -60,6 +55,7 @@ struct shared_state {
   http_facts facts{};
   bool ended = false;
   asio::io_context context{1};
+  std::optional<asio::ssl::context> tls{};
   /// By number of the request: who waits for the handler's answer. Only the context's thread may let go of a
   /// session, so a responder, which other threads destroy, has this number alone.
   std::unordered_map<std::uint64_t, std::shared_ptr<session>> unanswered{};
@@ -68,9 +64,10 @@ struct shared_state {
 /// One connection. It lives as long as an operation of it is under way.
 class session final : public std::enable_shared_from_this<session> {
  public:
-  session(shared_state& of, stream::socket_type socket) : server_{of}, stream_{std::move(socket)} {
+  session(shared_state& of, stream::socket_type socket)
+      : server_{of}, stream_{std::move(socket), of.tls ? &*of.tls : nullptr} {
     error_code ignored;
-    auto const endpoint = stream_.socket().remote_endpoint(ignored);
+    auto const endpoint = below().socket().remote_endpoint(ignored);
     peer_ = address_text(endpoint.data(), endpoint.size());
     server_.sessions.insert(this);
   }
@@ -78,12 +75,28 @@ class session final : public std::enable_shared_from_this<session> {
   session(session const&) = delete;
   session& operator=(session const&) = delete;
 
+  void begin() {
+    below().expires_after(server_.limits.request);
+    if (!stream_.is_secure()) return read();
+    may_be_closed();
+    stream_.async_handshake([self = shared_from_this()](error_code failed) {
+      self->has_request();
+      if (self->server_.ended) return;
+      if (failed) {
+        ++self->server_.facts.failed_handshakes;
+        return self->close();
+      }
+      self->certificate_ = self->stream_.certified_name();
+      self->read();
+    });
+  }
+
   void read() {
     parser_.emplace();
     parser_->header_limit(static_cast<std::uint32_t>(server_.limits.header_bytes));
     parser_->body_limit(server_.limits.body_bytes);
     may_be_closed();
-    stream_.expires_after(answered_ ? server_.limits.idle : server_.limits.request);
+    if (answered_) below().expires_after(server_.limits.idle);
     http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](error_code failed, std::size_t) {
       self->has_request();
       self->have_read(failed);
@@ -94,8 +107,8 @@ class session final : public std::enable_shared_from_this<session> {
     leave();
     held_.cancel();
     error_code ignored;
-    stream_.socket().shutdown(protocol::socket::shutdown_both, ignored);
-    stream_.close();
+    below().socket().shutdown(protocol::socket::shutdown_both, ignored);
+    below().close();
   }
 
   void cut_off() {
@@ -114,6 +127,8 @@ class session final : public std::enable_shared_from_this<session> {
   }
 
  private:
+  stream& below() { return stream_.below(); }
+
   /// It is in no list any more.
   void leave() {
     server_.sessions.erase(this);
@@ -143,7 +158,10 @@ class session final : public std::enable_shared_from_this<session> {
     ++server_.facts.requests;
     keep_alive_ = parser_->get().keep_alive();
     head_only_ = parser_->get().method() == http::verb::head;
-    auto const request = plain_request(parser_->get(), peer_);
+    auto request = plain_request(parser_->get());
+    request.peer = peer_;
+    request.secure = stream_.is_secure();
+    request.certificate = certificate_;
     parser_.reset();
     auto const number = server_.facts.requests;
     server_.unanswered.emplace(number, shared_from_this());
@@ -162,19 +180,19 @@ class session final : public std::enable_shared_from_this<session> {
     respond(std::move(answer));
   }
 
-  /// To close a connection with bytes that nobody has read resets it, and the client, which still sends, would
-  /// hear of that instead of the answer.
+  /// To close a connection with bytes that nobody has read resets it, and the client, which still sends,
+  /// would hear of that instead of the answer. Below TLS, since the end of the request is of no interest.
   void linger() {
     error_code ignored;
-    stream_.socket().shutdown(protocol::socket::shutdown_send, ignored);
+    below().socket().shutdown(protocol::socket::shutdown_send, ignored);
     may_be_closed();
-    stream_.expires_after(server_.limits.linger);
+    below().expires_after(server_.limits.linger);
     discard(server_.limits.linger_bytes);
   }
 
   void discard(std::size_t const most) {
     buffer_.clear();
-    stream_.async_read_some(buffer_.prepare(discarded_at_once),
+    below().async_read_some(buffer_.prepare(discarded_at_once),
                             [self = shared_from_this(), most](error_code failed, std::size_t const size) {
                               if (failed || self->server_.ended || size >= most) return self->close();
                               self->discard(most - size);
@@ -216,7 +234,7 @@ class session final : public std::enable_shared_from_this<session> {
       response_->content_length(body_->size());
     }
     if (!head_only_) response_->body() = beast::span<char const>{body_->data(), body_->size()};
-    stream_.expires_after(server_.limits.response);
+    below().expires_after(server_.limits.response);
     serializer_.emplace(*response_);
     auto const done = [self = shared_from_this(), streams](error_code failed, std::size_t) {
       self->have_written(failed, streams);
@@ -243,7 +261,7 @@ class session final : public std::enable_shared_from_this<session> {
 
   void begin_stream() {
     begun_ = true;
-    stream_.expires_never();
+    below().expires_never();
     watch_for_end();
     if (!unread_.empty()) write_event();
   }
@@ -262,7 +280,7 @@ class session final : public std::enable_shared_from_this<session> {
   }
 
   void write_event() {
-    stream_.expires_after(server_.limits.response);
+    below().expires_after(server_.limits.response);
     asio::async_write(stream_, asio::buffer(*unread_.front()),
                       [self = shared_from_this()](error_code failed, std::size_t) {
                         if (self->server_.ended) return;
@@ -275,9 +293,10 @@ class session final : public std::enable_shared_from_this<session> {
   }
 
   shared_state& server_;
-  stream stream_;
+  visitor_stream stream_;
   asio::steady_timer held_{server_.context};  ///< until the time of an answer
   std::string peer_{};
+  std::string certificate_{};  ///< whose the client's is
   beast::flat_buffer buffer_{32'768};
   std::optional<http::request_parser<http::string_body>> parser_{};
   std::optional<http::response<body_type>> response_{};

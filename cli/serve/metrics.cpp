@@ -115,6 +115,9 @@ std::string metrics_text(std::span<std::unique_ptr<deployment> const> const all,
       {{{}, as_number(http.requests)}});
   add(text, "holdfast_serve_cut_off_total", "counter", "Connections closed for a limit or a time-out.",
       {{{}, as_number(http.cut_off)}});
+  add(text, "holdfast_serve_failed_handshakes_total", "counter",
+      "TLS handshakes that failed, also for want of a certificate.",
+      {{{}, as_number(http.failed_handshakes)}});
   add(text, "holdfast_serve_wrong_tokens_total", "counter", "Requests with a token that nobody has.",
       {{{}, as_number(wrong_tokens)}});
   return text;

@@ -273,7 +273,7 @@ http_response serve_routes::log_in(http_request const& request) {
   if (!request.header("content-type").starts_with("application/json"))
     return refuse(400, "that needs `Content-Type: application/json`");
   auto const token = text_in(request.body, "token");
-  auto const cookie = token ? access_.log_in(*token, boot_time()) : std::nullopt;
+  auto const cookie = token ? access_.log_in(*token, request.secure, boot_time()) : std::nullopt;
   if (!cookie) return access_.refuse_token(request);
   auto response = answer_with("{}");
   response.headers.emplace_back("Set-Cookie", *cookie);

@@ -12,13 +12,13 @@
 #include "serve/http_server.hpp"
 #include "serve/listening.hpp"
 #include "serve/routes.hpp"
+#include "serve/tls_context.hpp"
 #include "server/choice.hpp"
 
 #include <fmt/format.h>
 
 #include <malloc.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <csignal>
@@ -41,22 +41,23 @@ constexpr auto serve_footer =
 docs/serve.md describes all of it. It asks Redis in small steps, and changes nothing there: a look at `findings` writes
 what `holdfast doctor` does. With several --url it shows several deployments.
 
-Without a token it answers this machine alone, and refuses to listen on other addresses. With --token-file, or
-HOLDFAST_SERVE_TOKEN, visitors say a token: `Authorization: Bearer TOKEN`, or the form of the page. It speaks no TLS: put it
-behind a proxy that does if others than this network's people can listen.
+On an address that other machines reach it needs to know its visitors. With --token-file, or HOLDFAST_SERVE_TOKEN, they
+say a token: `Authorization: Bearer TOKEN`, or the form of the page. With --client-ca they have a TLS certificate of
+these authorities; with both they need both. --tls-cert and --tls-key make it speak TLS.
 --allow-release lets visitors take a lock from its holder, as `holdfast release --force` does. Each such act is a
 line on stderr, with who did it.
 As a service: packaging/systemd has units, also for socket activation.
 
 Exit codes
   0   ended by SIGTERM, SIGINT or SIGHUP
-  64  bad option, URL or token file; an address that others reach, without a token
+  64  bad option, URL, token file or certificate; an address that others reach, without tokens or client certificates
   69  the address is taken, or can't be had
 
 Examples
   holdfast serve
   holdfast serve --url redis://a.example --url redis+sentinel://s1,s2,s3/mymaster
   holdfast serve --listen 0.0.0.0:7480 --token-file /etc/holdfast/serve-tokens --host locks.example
+  holdfast serve --listen 0.0.0.0:7480 --tls-cert serve.crt --tls-key serve.key --client-ca people.crt
   holdfast serve --metrics-prefix orders: --metrics-prefix deploy: --long-hold 5m)";
 
 constexpr auto token_variable = "HOLDFAST_SERVE_TOKEN";
@@ -67,12 +68,15 @@ constexpr std::size_t most_files = 8'192;
 /// Descriptors that connections don't get; a look by doctor opens further connections to each server.
 constexpr std::size_t files_of_process = 24;
 constexpr std::size_t files_of_deployment = 24;
+/// Each takes 75 kB, ten times as much as one without TLS.
+constexpr std::size_t most_tls_connections = 500;
 
 struct serve_options {
   common_options common;
   std::vector<std::string> urls;
   std::string listen = "127.0.0.1:7480";
   std::string token_file;
+  tls_files tls;
   std::vector<std::string> hosts;
   std::vector<std::string> prefixes;
   std::string long_hold_text = "1m";
@@ -94,9 +98,7 @@ std::size_t prepare_process(std::size_t const deployments) {
 }
 
 std::string content_of_token_file(std::string const& path) {
-  struct stat facts{};
-  if (stat(path.c_str(), &facts) == 0 && (facts.st_mode & S_IROTH) != 0)
-    throw failure{usage, fmt::format("--token-file: all users may read {}; chmod o-r it", path)};
+  check_secret_file("--token-file", path);
   std::ifstream file{path};
   std::ostringstream text;
   if (!file || !(text << file.rdbuf()))
@@ -130,19 +132,29 @@ listening_socket socket_for(serve_options const& options) {
   return passed.file >= 0 ? passed : listen_on(options.listen);
 }
 
+/// Whoever reaches the socket must be known, unless only this machine does.
+void check_reach(listening_socket const& socket, bool const tokens, tls_files const& tls) {
+  if (socket.loopback) return;
+  if (!tokens && tls.client_ca.empty()) {
+    throw failure{usage,
+                  fmt::format("--listen: other machines reach {}, so visitors need a token or a certificate: "
+                              "give --token-file or {}, or --client-ca with --tls-cert and --tls-key",
+                              socket.address, token_variable)};
+  }
+  if (tls.certificate.empty())
+    output::note(
+        "tokens and answers can be read on their way: give --tls-cert, or put a proxy with TLS before it");
+}
+
 int serve(serve_options const& options) {
   service_manager const manager;
   auto tokens = tokens_of(options);
+  auto tls = make_tls_context(options.tls);
   auto const servers = servers_of(options);
   auto const socket = socket_for(options);
-  if (!socket.loopback && tokens.empty()) {
-    throw failure{
-        usage,
-        fmt::format("--listen: other machines reach {}, so visitors need a token: give --token-file, or "
-                    "{}",
-                    socket.address, token_variable)};
-  }
+  check_reach(socket, !tokens.empty(), options.tls);
   http_limits limits_of_visitors;
+  if (tls) limits_of_visitors.connections = most_tls_connections;
   limits_of_visitors.connections = std::min(limits_of_visitors.connections, prepare_process(servers.size()));
   event_feed feed{fmt::format("{:x}", boot_time().count())};
   // In this order: the threads of deployments end before what they send to.
@@ -161,7 +173,7 @@ int serve(serve_options const& options) {
       respond(refuse(500, "internal error"));
     }
   };
-  http_server server{socket.file, limits_of_visitors, answer};
+  http_server server{socket.file, limits_of_visitors, std::move(tls), answer};
   routes.watch(server);
   feed.send_to(
       [&server](std::uint64_t const number, shared_text text) { server.publish(number, std::move(text)); });
@@ -179,8 +191,8 @@ int serve(serve_options const& options) {
     if (std::ranges::count_if(deployments, alike) > 1)
       throw failure{usage, fmt::format("--url: {} is given twice", made.url())};
   }
-  output::note(fmt::format("listening on http://{}/{}", socket.address,
-                           options.allow_release ? ", and visitors may release locks" : ""));
+  output::note(fmt::format("listening on {}://{}/{}", options.tls.certificate.empty() ? "http" : "https",
+                           socket.address, options.allow_release ? ", and visitors may release locks" : ""));
   manager.tell("READY=1");
   server.run();
   manager.tell("STOPPING=1");
@@ -201,6 +213,11 @@ void add_serve(command_line& line, action& chosen) {
                 "FILE");
   command.flag("--local", options->common.local, "Show the private server of this machine");
   command.value("--token-file", options->token_file, "Who may visit: lines of USER TOKEN", "FILE");
+  command.value("--tls-cert", options->tls.certificate,
+                "Speak TLS, with this certificate and its chain (PEM)", "FILE");
+  command.value("--tls-key", options->tls.key, "The key of that certificate", "FILE");
+  command.value("--client-ca", options->tls.client_ca,
+                "Let in only clients with a certificate of these authorities", "FILE");
   command.values("--host", options->hosts,
                  "A name by which browsers may call this server; may be given several times", "NAME");
   command.flag("--allow-release", options->allow_release, "Let visitors release locks by force");
@@ -209,8 +226,8 @@ void add_serve(command_line& line, action& chosen) {
   command.value("--long-hold", options->long_hold_text, "What metrics call a long hold (default: 1m)",
                 "DURATION");
   command.flag("-v,--verbose", options->common.verbose, "Say what happens");
-  for (char const* const name :
-       {"--url", "--password-file", "--token-file", "--listen", "--host", "--metrics-prefix"})
+  for (char const* const name : {"--url", "--password-file", "--token-file", "--listen", "--host",
+                                 "--metrics-prefix", "--tls-cert", "--tls-key", "--client-ca"})
     command.not_empty(name);
   command.excludes("--local", "--url");
   command.excludes("--local", "--password-file");
@@ -220,6 +237,12 @@ void add_serve(command_line& line, action& chosen) {
     require(options->prefixes.size() <= most_prefixes,
             fmt::format("--metrics-prefix: {} are too many; at most {}", options->prefixes.size(),
                         most_prefixes));
+    auto const& tls = options->tls;
+    require(tls.certificate.empty() || !tls.key.empty(), "--tls-cert: give its key, too, with --tls-key");
+    require(tls.key.empty() || !tls.certificate.empty(),
+            "--tls-key: give its certificate, too, with --tls-cert");
+    require(tls.client_ca.empty() || !tls.certificate.empty(),
+            "--client-ca: clients send certificates over TLS only; give --tls-cert and --tls-key, too");
     chosen = [options] {
       set_up(options->common);
       return serve(*options);

@@ -38,6 +38,7 @@ class http_connection {
   http_connection(http_connection const&) = delete;
   http_connection& operator=(http_connection const&) = delete;
 
+  [[nodiscard]] int file() const noexcept { return file_; }
   /// False: the other side has closed.
   bool send(std::string const& text) {
     return ::send(file_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
@@ -88,12 +89,8 @@ struct http_answer {
   }
 };
 
-/// Sends a request, and reads until the connection ends.
-inline http_answer http_exchange(std::uint16_t port, std::string const& request) {
-  http_connection connection{port};
-  connection.send(request);
-  (void)eventually([&] { return connection.ended(); });
-  auto const& text = connection.received();
+/// Status 0: it isn't one.
+inline http_answer http_answer_in(std::string const& text) {
   http_answer answer;
   auto const end = text.find("\r\n\r\n");
   if (text.size() < 12 || end == std::string::npos) return answer;
@@ -101,6 +98,14 @@ inline http_answer http_exchange(std::uint16_t port, std::string const& request)
   answer.head = text.substr(0, end + 2);
   answer.body = text.substr(end + 4);
   return answer;
+}
+
+/// Sends a request, and reads until the connection ends.
+inline http_answer http_exchange(std::uint16_t port, std::string const& request) {
+  http_connection connection{port};
+  connection.send(request);
+  (void)eventually([&] { return connection.ended(); });
+  return http_answer_in(connection.received());
 }
 
 inline std::string http_request_text(std::uint16_t port, std::string const& method, std::string const& target,

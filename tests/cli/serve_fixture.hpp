@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <regex>
 #include <string>
 
 namespace holdfast::test {
@@ -24,13 +25,13 @@ class serve_fixture : public testing::Test {
     await_port();
   }
   void await_port() {
-    std::string const before = "listening on http://127.0.0.1:";
+    std::smatch found;
     std::string said;
     ASSERT_TRUE(eventually([&] {
       said = page->err();
-      return said.find(before) != std::string::npos && said.ends_with('\n');
+      return std::regex_search(said, found, std::regex{"listening on https?://[0-9.]+:([0-9]+)/"});
     })) << said;
-    port = static_cast<std::uint16_t>(std::stoi(said.substr(said.find(before) + before.size())));
+    port = static_cast<std::uint16_t>(std::stoi(found[1]));
   }
   http_answer get(std::string const& target, std::string const& headers = {}) const {
     return http_exchange(port, http_request_text(port, "GET", target, headers));

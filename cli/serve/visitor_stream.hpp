@@ -1,0 +1,80 @@
+/// The bytes of a visitor of `holdfast serve`, over TLS or as they are. For http_server.cpp only.
+#pragma once
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+
+#include <openssl/x509.h>
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace holdfast::cli::over_beast {
+
+namespace asio = boost::asio;
+using protocol = asio::generic::stream_protocol;
+using executor = asio::io_context::executor_type;
+using stream = boost::beast::basic_stream<protocol, executor>;
+
+/// One class for both, so that what is built on it is compiled once. Not movable: TLS refers to the stream.
+class visitor_stream {
+ public:
+  using executor_type = executor;
+
+  /// `tls`: nullptr for none.
+  visitor_stream(stream::socket_type socket, asio::ssl::context* const tls) : below_{std::move(socket)} {
+    if (tls != nullptr) tls_.emplace(below_, *tls);
+  }
+
+  [[nodiscard]] executor_type get_executor() noexcept { return below_.get_executor(); }
+  /// Time-outs are set, and bytes are taken from the socket, below TLS.
+  [[nodiscard]] stream& below() noexcept { return below_; }
+  [[nodiscard]] bool is_secure() const noexcept { return tls_.has_value(); }
+
+  template <class Buffers, class Handler>
+  void async_read_some(Buffers const& to, Handler&& handler) {
+    if (tls_) {
+      tls_->async_read_some(to, std::forward<Handler>(handler));
+    } else {
+      below_.async_read_some(to, std::forward<Handler>(handler));
+    }
+  }
+  template <class Buffers, class Handler>
+  void async_write_some(Buffers const& from, Handler&& handler) {
+    if (tls_) {
+      tls_->async_write_some(from, std::forward<Handler>(handler));
+    } else {
+      below_.async_write_some(from, std::forward<Handler>(handler));
+    }
+  }
+  template <class Handler>
+  void async_handshake(Handler&& handler) {
+    tls_->async_handshake(asio::ssl::stream_base::server, std::forward<Handler>(handler));
+  }
+
+  /// The common name in the client's certificate, or all of its subject if it has none; empty: it sent no
+  /// certificate. After the handshake, which has verified it.
+  [[nodiscard]] std::string certified_name() {
+    if (!tls_) return {};
+    std::unique_ptr<X509, decltype(&X509_free)> const certificate{
+        SSL_get1_peer_certificate(tls_->native_handle()), &X509_free};
+    if (!certificate) return {};
+    auto* const subject = X509_get_subject_name(certificate.get());
+    std::array<char, 256> text{};
+    if (X509_NAME_get_text_by_NID(subject, NID_commonName, text.data(), text.size()) > 0) return text.data();
+    X509_NAME_oneline(subject, text.data(), text.size());
+    return text.data();
+  }
+
+ private:
+  stream below_;
+  std::optional<asio::ssl::stream<stream&>> tls_{};
+};
+
+}  // namespace holdfast::cli::over_beast

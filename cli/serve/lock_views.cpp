@@ -30,6 +30,15 @@ json changes_json(deployment const& of, std::string_view const id) {
   return list;
 }
 
+json times_json(deployment const& of, std::string_view const id) {
+  auto list = json::list();
+  auto const now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+  of.with_store([&](lock_store const& store) {
+    for (auto const& each : store.times().of(id, now)) list.add(to_json(each));
+  });
+  return list;
+}
+
 json described(deployment const& of, lock_state const& lock) {
   auto const id = lock_id(of.url(), lock.wire, lock.name);
   json object;
@@ -48,7 +57,8 @@ std::string known_json(deployment const& of, std::string const& name, std::strin
     object = to_json(*found, of.id(), boot_time());
   });
   if (id.empty()) object.set("name", name);
-  return object.set("error", problem).set("changes", changes_json(of, id)).line();
+  object.set("error", problem).set("changes", changes_json(of, id));
+  return object.set("times", times_json(of, id)).line();
 }
 
 /// The queue of one lock, as edges.
@@ -98,8 +108,8 @@ std::string lock_json(deployment const& of, client& redis, std::string const& na
     auto object = described(of, *shown[0]);
     object.set("other_wire", shown.size() > 1 ? described(of, *shown[1]) : json{});
     object.set_unless_empty("warning", shown.size() > 1 ? on_both_wires(name) : std::string{});
-    object.set("changes", changes_json(of, lock_id(of.url(), shown[0]->wire, shown[0]->name)));
-    return object.line();
+    auto const id = lock_id(of.url(), shown[0]->wire, shown[0]->name);
+    return object.set("changes", changes_json(of, id)).set("times", times_json(of, id)).line();
   } catch (error const& problem) {
     return known_json(of, name, problem.what());
   }

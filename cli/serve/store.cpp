@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <tuple>
 
 namespace holdfast::cli {
@@ -23,7 +24,7 @@ std::size_t bytes_of(process_info const& process) {
 std::size_t bytes_of(lock_state const& lock) {
   auto bytes = sizeof(lock_store::entry) + 2 * lock.name.size() + bytes_of(lock.holder) + lock.misfit.size();
   for (auto const& hold : lock.holders) bytes += sizeof hold + bytes_of(hold.process);
-  return bytes;
+  return bytes + lock.queue.size() * sizeof(lock_store::waiter);
 }
 
 bool contains(std::string_view const text, std::string_view const part) {
@@ -70,6 +71,29 @@ bool is_before(lock_store::entry const& a, lock_store::entry const& b, lock_filt
 std::string words_of(process_info const& process) {
   constexpr std::size_t enough = 256;
   return process.owner.empty() ? std::string{} : process.to_string().substr(0, enough);
+}
+
+std::size_t hash_of(process_info const& process) { return std::hash<std::string>{}(process.owner); }
+
+std::vector<lock_store::waiter> waiters_of(lock_state const& lock, lock_store::time const now) {
+  std::vector<lock_store::waiter> waiters;
+  waiters.reserve(lock.queue.size());
+  for (auto const& each : lock.queue) {
+    if (each.waited) waiters.push_back({hash_of(each.process), now - *each.waited});
+  }
+  return waiters;
+}
+
+json summary_json(lock_times::summary const& of) {
+  json object;
+  object.set("count", of.count).set("median_ms", of.median.count());
+  object.set("high_ms", of.high.count()).set("longest_ms", of.longest.count());
+  return object;
+}
+
+bool ends_hold(happening const kind) {
+  return kind == happening::released || kind == happening::expired || kind == happening::handed_over ||
+         kind == happening::passed_on;
 }
 
 bool is_grant(happening const kind) {
@@ -127,12 +151,27 @@ bool lock_store::note_changes(entry const& before, lock_state const& now, time c
     if (before.state.held_for && each.kind != happening::joined) {
       one.held_ms =
           std::chrono::duration_cast<std::chrono::milliseconds>(*before.state.held_for + passed).count();
+      if (ends_hold(each.kind))
+        times_.add(before.id, lasting::hold, std::chrono::milliseconds{*one.held_ms}, at);
     }
     changes_.push_back(std::move(one));
     ++change_count_;
     if (changes_.size() > limits_.changes) changes_.pop_front();
   }
   return any;
+}
+
+/// Of those that were in the queue and have it now. Whoever was never seen to wait isn't counted.
+void lock_store::note_waits(entry const& before, lock_state const& lock, time const now, day_time const at) {
+  if (before.waiters.empty()) return;
+  for (auto const& hold : lock.holders) {
+    auto const had_it = [&hold](hold_info const& each) { return each.process.owner == hold.process.owner; };
+    auto const waited = std::ranges::find(before.waiters, hash_of(hold.process), &waiter::owner);
+    if (waited == before.waiters.end() || std::ranges::any_of(before.state.holders, had_it)) continue;
+    auto const granted = now - lock.held_for.value_or(0us);
+    times_.add(before.id, lasting::wait,
+               std::chrono::duration_cast<std::chrono::milliseconds>(granted - waited->since), at);
+  }
 }
 
 bool lock_store::saw(lock_state const& lock, time const now, day_time const at) {
@@ -155,6 +194,7 @@ bool lock_store::saw(lock_state const& lock, time const now, day_time const at) 
     by_name_[lock.name].of(lock.wire) = known;
   } else {
     changed = note_changes(*known, lock, now - known->seen, at);
+    note_waits(*known, lock, now, at);
   }
   auto& record = *known;
   if (lock.waiting == 0) {
@@ -162,6 +202,7 @@ bool lock_store::saw(lock_state const& lock, time const now, day_time const at) 
   } else if (record.waited_for == 0ns) {
     record.waited_for = now;
   }
+  record.waiters = waiters_of(lock, now);
   record.state = lock;
   record.state.queue.clear();
   record.seen = now;
@@ -299,6 +340,13 @@ json to_json(lock_store::change const& of) {
   } else {
     object.set("held_ms", json{});
   }
+  return object;
+}
+
+json to_json(lock_times::in_minute const& of) {
+  json object;
+  object.set("at", utc_text(of.begins));
+  object.set("holds", summary_json(of.holds)).set("waits", summary_json(of.waits));
   return object;
 }
 

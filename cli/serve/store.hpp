@@ -1,6 +1,7 @@
 /// What `holdfast serve` knows of the locks of one deployment, within bounds. No I/O, no clock.
 #pragma once
 
+#include "serve/lock_times.hpp"
 #include "show/json.hpp"
 #include "show/watch_events.hpp"
 
@@ -49,14 +50,20 @@ struct lock_filter {
 class lock_store {
  public:
   using time = std::chrono::nanoseconds;  ///< of any steady clock
-  using day_time = std::chrono::sys_time<std::chrono::microseconds>;
+  using day_time = lock_times::day_time;
 
+  /// Who was in the queue when the lock was last looked at.
+  struct waiter {
+    std::size_t owner = 0;  ///< a hash of the owner id
+    time since{};
+  };
   struct entry {
     std::string id{};
     lock_state state{};  ///< without its queue
     time seen{};
     time busy{};        ///< the last time it was seen in use
     time waited_for{};  ///< since when it has had waiters; 0: it has none
+    std::vector<waiter> waiters{};
     std::size_t bytes = 0;
   };
   /// A change, with the lock as it was after it.
@@ -110,6 +117,9 @@ class lock_store {
   /// How many there have been since the start, also those that are forgotten.
   [[nodiscard]] std::uint64_t change_count() const noexcept { return change_count_; }
 
+  /// As far as holds and waits were seen.
+  [[nodiscard]] lock_times const& times() const noexcept { return times_; }
+
   [[nodiscard]] std::unordered_map<std::string, entry> const& all() const noexcept { return entries_; }
   /// By prefixes, the rest first. `long_hold`: a hold that lasts longer is a long one.
   [[nodiscard]] std::vector<totals> count(time now, std::chrono::milliseconds long_hold) const;
@@ -128,6 +138,7 @@ class lock_store {
   [[nodiscard]] std::size_t group_of(std::string_view name) const;
   void forget(entry const& one);
   bool note_changes(entry const& before, lock_state const& now, time passed, day_time at);
+  void note_waits(entry const& before, lock_state const& lock, time now, day_time at);
 
   std::string deployment_;
   store_limits limits_;
@@ -135,6 +146,7 @@ class lock_store {
   std::unordered_map<std::string, on_wires> by_name_{};  ///< an id takes longer to make than a name to find
   std::deque<change> changes_{};
   std::uint64_t change_count_ = 0;
+  lock_times times_{};
   std::size_t bytes_ = 0;
   std::size_t left_out_ = 0;
   std::vector<totals> counted_{};  ///< of each group: prefix, grants and losses
@@ -144,5 +156,6 @@ class lock_store {
 /// name it has the beginning.
 [[nodiscard]] json to_json(lock_store::entry const& of, std::string_view deployment, lock_store::time now);
 [[nodiscard]] json to_json(lock_store::change const& of);
+[[nodiscard]] json to_json(lock_times::in_minute const& of);
 
 }  // namespace holdfast::cli

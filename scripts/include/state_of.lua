@@ -1,4 +1,4 @@
--- @needs micros, redisson_facts, most, scope
+-- @needs micros, redisson_facts, most, waiters, scope
 -- @leaves look_at_readers, heavy, weigh, look_at_permits, is, look_at_members, state_of
 -- Of readers those whose time isn't over, the one that has it longest first.
 local function look_at_readers(readers)
@@ -62,7 +62,7 @@ local function state_of(lock, counter, queue)
   local waiting, first = 0, {}
   if is(queue, 'zset') then
     waiting = redis.call('ZCARD', queue)
-    if tonumber(most) > 0 then first = redis.call('ZRANGE', queue, 0, most - 1, 'WITHSCORES') end
+    if tonumber(waiters) > 0 then first = redis.call('ZRANGE', queue, 0, waiters - 1, 'WITHSCORES') end
   end
   local pttl = redis.call('PTTL', lock)
   local permits = kind == 'zset' and look_at_permits(lock)
@@ -78,8 +78,8 @@ local function state_of(lock, counter, queue)
     waiting, first = 0, {}
     if is(permit_queue, 'zset') then
       waiting = redis.call('ZCOUNT', permit_queue, '-inf', string.format('(%.0f', heavy))
-      local entries = tonumber(most) > 0 and waiting > 0
-        and redis.call('ZRANGE', permit_queue, 0, math.min(most, waiting) - 1, 'WITHSCORES') or {}
+      local entries = tonumber(waiters) > 0 and waiting > 0
+        and redis.call('ZRANGE', permit_queue, 0, math.min(waiters, waiting) - 1, 'WITHSCORES') or {}
       for i = 1, #entries, 2 do
         first[#first + 1] = entries[i]
         first[#first + 1] = entries[i + 1]

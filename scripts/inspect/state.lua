@@ -13,6 +13,7 @@ local queue = KEYS[3]
 local most = ARGV[1]
 local publish = ARGV[2]
 local scope = ARGV[3]
+local waiters = most
 -- @include micros
 -- @include redisson_facts
 -- @include state_of

@@ -75,7 +75,8 @@ call look_at(std::string_view name, engine::publishing publish, std::int64_t que
                     .scope = word_of(scope)}();
 }
 
-call look_at_several(std::span<std::string const> names, engine::publishing publish, look_for scope) {
+call look_at_several(std::span<std::string const> names, engine::publishing publish, look_for scope,
+                     std::int64_t queue_entries) {
   std::vector<key> keys;
   keys.reserve(names.size() * 3);
   for (auto const& name : names) {
@@ -83,8 +84,10 @@ call look_at_several(std::span<std::string const> names, engine::publishing publ
     keys.push_back({name, names::side::counter});
     keys.push_back({name, names::side::queue});
   }
-  return lua::states{
-      .names = std::move(keys), .most = 0, .publish = word_of(publish), .scope = word_of(scope)}();
+  return lua::states{.names = std::move(keys),
+                     .waiters = queue_entries,
+                     .publish = word_of(publish),
+                     .scope = word_of(scope)}();
 }
 
 void directory::forget_unknown() {

@@ -45,7 +45,7 @@ enum class look_for : std::uint8_t {
 /// millisecond of the server's time.
 constexpr std::size_t looks_in_one = 12;
 [[nodiscard]] call look_at_several(std::span<std::string const> names, engine::publishing publish,
-                                   look_for scope);
+                                   look_for scope, std::int64_t queue_entries = 0);
 
 /// The records of clients, each read once.
 class directory {

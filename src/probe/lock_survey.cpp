@@ -10,6 +10,7 @@
 #include "scripts/inspect.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -19,6 +20,8 @@ namespace {
 
 /// So many take under a millisecond of the server's time.
 constexpr std::size_t names_a_step = 240;
+/// The next holder is one of the first, and a hundred of each would take the server over a millisecond.
+constexpr std::int64_t queue_entries = 8;
 
 constexpr std::string_view side_keys[]{":holdfast_token", ":holdfast_queue", ":holdfast_counted",
                                        ":holdfast_arrived"};
@@ -68,7 +71,8 @@ struct lock_survey::impl {
     auto const publish = server->publishing_now();
     std::vector<call> questions;
     questions.reserve(groups.size());
-    for (auto const& names : groups) questions.push_back(inspection::look_at_several(names, publish, scope));
+    for (auto const& names : groups)
+      questions.push_back(inspection::look_at_several(names, publish, scope, queue_entries));
     requests += groups.size();
     auto const& first = groups.front().front();
     auto const replies = inspection::ask_all(*server, questions, first);
@@ -81,7 +85,12 @@ struct lock_survey::impl {
     std::vector<lock_state*> locks;
     locks.reserve(all.size() * 2);
     for (auto& lock : all) locks.insert(locks.end(), {&lock.plain, &lock.redisson});
+    // Whoever wants to know more of a thousand waiters than their ids looks at one lock.
+    std::vector<std::vector<waiter_info>> queues;
+    queues.reserve(locks.size());
+    for (auto* const lock : locks) queues.push_back(std::exchange(lock->queue, {}));
     clients.complete(locks, first);
+    for (std::size_t i = 0; i != locks.size(); ++i) locks[i]->queue = std::move(queues[i]);
     return std::ranges::all_of(locks, [&f](lock_state const* lock) { return f(*lock); });
   }
 

@@ -37,8 +37,9 @@ class lock_survey {
   /// In the order of the names. One request for each 240 of them, in a cluster for each slot.
   [[nodiscard]] std::vector<lock_pulse> feel(std::span<std::string const> names, pulse_scope scope);
 
-  /// Calls f with each lock on each wire, also with free ones, until it returns false. One request for each
-  /// twelve names, and one if they have clients that it hasn't seen before; in a cluster for each slot.
+  /// Calls f with each lock on each wire, also with free ones, until it returns false. Of a queue the first
+  /// eight are there, by their owner ids alone. One request for each twelve names, and one if they have
+  /// clients that it hasn't seen before; in a cluster for each slot.
   void look(std::span<std::string const> names, std::function<bool(lock_state const&)> const& f);
 
   /// Calls f with the names of locks on the plain wire, some at a time, also of those that have been used in

@@ -1,5 +1,6 @@
 // What `holdfast serve` keeps of locks, without a server.
 #include "serve/feed.hpp"
+#include "serve/lock_times.hpp"
 #include "serve/store.hpp"
 
 #include <gmock/gmock.h>
@@ -62,6 +63,48 @@ TEST(serve_store, notes_who_had_it_and_for_how_long) {
   EXPECT_EQ(store.forget_idle(13s), std::vector{id});
   EXPECT_FALSE(store.knows("a"));
   EXPECT_EQ(store.bytes(), 0U);
+}
+
+TEST(serve_store, notes_how_long_those_who_waited_did_so) {
+  lock_store store{"here"};
+  auto lock = stored_hold("a", "x:1", 2);
+  lock.queue = {{.process = {.owner = "y:1"}, .waited = 4s}, {.process = {.owner = "z:1"}, .waited = 1s}};
+  store.saw(lock, 100s, store_day);
+  EXPECT_TRUE(store.find("a", wire::plain)->state.queue.empty());
+  store.saw(stored_hold("a", "y:1"), 106s, store_day + 6s);
+  auto const times = store.times().of(lock_id("here", wire::plain, "a"), store_day + 10s);
+  ASSERT_EQ(times.size(), 1U);
+  EXPECT_EQ(times[0].waits.count, 1U);
+  EXPECT_EQ(times[0].waits.longest, 9s) << "it has held it for a second";
+  EXPECT_EQ(times[0].holds.longest, 7s);
+  store.saw(stored_hold("a", "unseen:1"), 110s, store_day + 10s);
+  EXPECT_EQ(store.times().of(lock_id("here", wire::plain, "a"), store_day + 10s)[0].waits.count, 1U);
+}
+
+TEST(serve_times, gives_percentiles_by_the_minute) {
+  lock_times times;
+  for (int i = 1; i <= 100; ++i) times.add("a", lasting::hold, i * 1s, store_day);
+  times.add("a", lasting::hold, 30h, store_day + 1min);
+  auto const all = times.of("a", store_day + 1min);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].holds.count, 100U);
+  EXPECT_NEAR(static_cast<double>(all[0].holds.median.count()), 50'000, 10'000);
+  EXPECT_NEAR(static_cast<double>(all[0].holds.high.count()), 95'000, 19'000);
+  EXPECT_EQ(all[0].holds.longest, 100s);
+  EXPECT_EQ(all[0].waits.count, 0U);
+  EXPECT_EQ(all[1].holds.longest, 30h);
+  EXPECT_EQ(times.of("a", store_day + 15min).size(), 1U) << "a quarter of an hour is over";
+  EXPECT_TRUE(times.of("b", store_day).empty());
+}
+
+TEST(serve_times, keeps_a_bounded_number_of_minutes) {
+  lock_times times{3};
+  for (std::string const id : {"a", "b", "c", "d", "a"}) times.add(id, lasting::wait, 1s, store_day);
+  EXPECT_TRUE(times.of("b", store_day).empty());
+  EXPECT_EQ(times.of("a", store_day).size(), 1U);
+  EXPECT_EQ(times.of("a", store_day)[0].waits.count, 1U) << "what it had before is forgotten";
+  times.add("a", lasting::wait, -1s, store_day);
+  EXPECT_EQ(times.of("a", store_day)[0].waits.count, 2U);
 }
 
 TEST(serve_store, lets_times_go_on) {

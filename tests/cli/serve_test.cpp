@@ -75,6 +75,25 @@ TEST_F(serve, shows_a_lock_with_its_queue_and_who_had_it_before) {
   EXPECT_EQ(get("/api/v1/processes").json()["processes"][0]["holds"], 1);
 }
 
+TEST_F(serve, tells_how_long_holds_and_waits_have_lasted) {
+  hold("deploy");
+  // A token is the server's clock, which tells since when the lock is held.
+  redis.command(
+      {"EVAL",
+       "local now = redis.call('TIME') redis.call('SET', KEYS[1], now[1] .. string.format('%06d', now[2]))",
+       "1", token_key("deploy")});
+  wait_for("deploy", rival);
+  open();
+  auto const id = list_of(1, "?waiting=1")["locks"][0].value("id", "");
+  redis.command({"EVAL",
+                 "redis.call('ZREM', KEYS[2], ARGV[1]) redis.call('SET', KEYS[1], ARGV[1], 'PX', 600000)",
+                 "2", "deploy", "{deploy}:holdfast_queue", rival});
+  EXPECT_TRUE(eventually([&] {
+    auto const times = get("/api/v1/locks/" + id).json()["times"];
+    return times.size() == 1 && times[0]["waits"]["count"] == 1 && times[0]["holds"]["count"] == 1;
+  })) << get("/api/v1/locks/" + id).body;
+}
+
 TEST_F(serve, tells_open_pages_what_changes_and_what_they_have_missed) {
   hold("deploy");
   open();

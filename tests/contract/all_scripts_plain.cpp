@@ -137,9 +137,10 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
                   .publish = word_of(publish),
                   .scope = "both"}(),
       no_error);
-  run(
-      look::states{
-          .names = {{{name}, {counter}, {queue}}}, .most = 0, .publish = word_of(publish), .scope = "both"}(),
+  run(look::states{.names = {{{name}, {counter}, {queue}}},
+                   .waiters = 8,
+                   .publish = word_of(publish),
+                   .scope = "both"}(),
       no_error);
   run(look::pulse{.names = {{{name}, {queue}}}, .scope = "ttl"}(), no_error);
   auto const request_key = names::asked(name, caller);

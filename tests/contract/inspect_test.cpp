@@ -360,6 +360,19 @@ TEST(states_script, replies_of_each_what_state_replies) {
               is_array({is_state("string", caller, nearly_20_s, 7), is_state("none", "", -2, 0)}));
 }
 
+TEST(states_script, replies_with_the_first_waiters) {
+  auto raw = empty_server().raw();
+  raw.command({"SET", lock_key, std::string{caller}, "PX", "20000"});
+  raw.command({"ZADD", names::queue(lock_name), "5", std::string{anna}, "6", std::string{ben}});
+  std::vector<std::string> const name{lock_key};
+  auto const looks = holdfast::inspection::look_at_several(name, holdfast::engine::publishing::counted,
+                                                           holdfast::inspection::look_for::holder, 1);
+  auto const reply = raw.command(eval(looks));
+  ASSERT_EQ(reply.elements.size(), 1U);
+  EXPECT_EQ(reply.elements[0].elements[4].integer, 2);
+  EXPECT_THAT(reply.elements[0].elements[6], is_array({is_text(std::string{anna}), is_text("5")}));
+}
+
 TEST_F(pulse_script, is_the_same_when_the_ttl_alone_differs) {
   auto const first = after({"SET", lock_key, std::string{caller}, "PX", "20000"});
   EXPECT_EQ(after({"PEXPIRE", lock_key, "40000"}), first);

@@ -17,10 +17,6 @@ function facts(lock) {
   return h("dl", {}, rows.flatMap(([title, value]) => [h("dt", {}, title), h("dd", {}, value)]));
 }
 
-function quantile(sorted, part) {
-  return sorted.length === 0 ? null : sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))];
-}
-
 const holdsOf = (changes) => changes.filter((change) => change.held_ms !== null && change.held_ms !== undefined);
 
 /** Who had it when, the newest on the right. */
@@ -41,27 +37,33 @@ function timeLine(changes, now) {
   svg("text", { x: 0, y: people.length * 30 + 12 }, clock(begin)), svg("text", { x: width, y: people.length * 30 + 12, "text-anchor": "end" }, clock(now))));
 }
 
-/** Median and 95th percentile of the holds of each minute. */
-function chart(changes, now) {
-  const minutes = 15;
-  const groups = Array.from({ length: minutes }, () => []);
-  for (const change of holdsOf(changes)) {
-    const ago = Math.floor((now - Date.parse(change.at)) / 60000);
-    if (ago >= 0 && ago < minutes) groups[minutes - 1 - ago].push(change.held_ms);
-  }
-  groups.forEach((group) => group.sort((a, b) => a - b));
-  const most = Math.max(1, ...groups.flat());
-  const points = (part) => groups.flatMap((group, i) => group.length === 0 ? [] : [`${20 + i * 40},${110 - (quantile(group, part) / most) * 100}`]).join(" ");
-  return svg("svg", { viewBox: "0 0 620 130", role: "img", "aria-label": `Holds of the last ${minutes} minutes: median and 95th percentile, at most ${duration(most)}` },
-    svg("line", { class: "axis", x1: 0, y1: 110, x2: 620, y2: 110 }), svg("polyline", { class: "line", points: points(0.5) }),
-    svg("polyline", { class: "line high", points: points(0.95) }), svg("text", { x: 0, y: 10 }, duration(most)),
+const minutes = 15;
+
+function summaryText(title, at, of) {
+  return `${clock(at)}: ${of.count} ${title}, median ${duration(of.median_ms)}, 95 % within ${duration(of.high_ms)}, longest ${duration(of.longest_ms)}`;
+}
+
+/** `of`: "holds" or "waits". A bar for each minute, up to the 95th percentile, and in it one up to the median. */
+function chart(of, title, times, now) {
+  const some = times.filter((minute) => minute[of].count > 0);
+  const most = Math.max(1, ...some.map((minute) => minute[of].high_ms));
+  const bar = (minute, kind, ms) => {
+    const ago = Math.floor(now / 60000) - Math.floor(Date.parse(minute.at) / 60000);
+    const height = Math.max(1, (ms / most) * 90);
+    return svg("rect", { class: kind, x: (minutes - 1 - ago) * 40 + 24, y: 110 - height, width: 28, height }, svg("title", {}, summaryText(of, minute.at, minute[of])));
+  };
+  const label = some.length === 0 ? `No ${of} were seen to end in the last ${minutes} minutes` : `${title} of the last ${minutes} minutes: median and 95th percentile, at most ${duration(most)}; the table below says the same`;
+  return svg("svg", { viewBox: "0 0 620 130", role: "img", "aria-label": label },
+    svg("line", { class: "axis", x1: 0, y1: 110, x2: 620, y2: 110 }),
+    some.flatMap((minute) => [bar(minute, "bar high", minute[of].high_ms), bar(minute, "bar", minute[of].median_ms)]),
+    svg("text", { x: 0, y: 12 }, some.length === 0 ? `${title}: none seen` : `${title}: ${duration(most)}`),
     svg("text", { x: 0, y: 126 }, `${minutes} minutes ago`), svg("text", { x: 620, y: 126, "text-anchor": "end" }, "now"));
 }
 
-function percentiles(title, values) {
-  const sorted = values.filter((value) => value !== null && value !== undefined).sort((a, b) => a - b);
-  const cell = (part) => duration(quantile(sorted, part));
-  return { cells: [title, String(sorted.length), cell(0.5), cell(0.9), cell(0.99), duration(sorted.at(-1))] };
+function byMinute(times) {
+  const cells = (of) => [String(of.count), ...(of.count === 0 ? ["–", "–", "–"] : [duration(of.median_ms), duration(of.high_ms), duration(of.longest_ms)])];
+  return table("Holds and waits that were seen to end, by the minute", ["Minute", "Holds", "Median", "95 %", "Longest", "Waits", "Median", "95 %", "Longest"],
+    [...times].reverse().map((minute) => ({ cells: [clock(minute.at), ...cells(minute.holds), ...cells(minute.waits)] })));
 }
 
 export class LockView {
@@ -91,6 +93,7 @@ export class LockView {
       ttlBar(lock.id + hold.owner, hold.ttl_ms), shown(hold.owner, 60), this.button(hold)] }));
     const waiters = queue.map((waiter, i) => ({ cells: [`${i + 1}. ${processText(waiter)}`, shown(waiter.program), waiter.side + (waiter.count > 1 ? ` ×${waiter.count}` : ""), growing(waiter.waited_ms), shown(waiter.owner, 60)] }));
     const changes = lock.changes ?? [];
+    const times = lock.times ?? [];
     const events = changes.slice(0, 50).map((change) => ({ cells: [clock(change.at), change.event.replaceAll("_", " "), shown(change.holder) || "nobody", shown(change.before), duration(change.held_ms), change.token === null ? "" : String(change.token)] }));
     const restored = document.activeElement?.id;
     this.element.replaceChildren(
@@ -101,9 +104,8 @@ export class LockView {
       table(`Holders: ${lock.holding ?? 0}`, ["Holder", "Program", "Side", "Count", "Ttl", "Owner id", ""], holders),
       table(`Queue: ${lock.waiting ?? 0}${queue.length < (lock.waiting ?? 0) ? `, the first ${queue.length}` : ""}`, ["Waiter", "Program", "Side", "Waits for", "Owner id"], waiters),
       h("h3", {}, "Holders over time"), timeLine(changes, now),
-      h("h3", {}, "Holds by the minute (median, and 95th percentile in the other colour)"), chart(changes, now),
-      table("As far as they were seen", ["", "Number", "Median", "90 %", "99 %", "Longest"],
-        [percentiles("Holds", holdsOf(changes).map((change) => change.held_ms)), percentiles("Waits until now", queue.map((waiter) => waiter.waited_ms))]),
+      h("h3", {}, "How long, by the minute"), h("p", { class: "soft" }, "Up to the median, and lighter up to the 95th percentile, as far as they were seen."),
+      h("div", { class: "charts" }, chart("waits", "Waits", times, now), chart("holds", "Holds", times, now)), byMinute(times),
       table("Changes, the newest first", ["At", "What", "Holder", "Before", "Held for", "Token"], events));
     if (restored) document.getElementById(restored)?.focus();
   }

@@ -96,8 +96,11 @@ async function load() {
   if (state.again) { state.again = false; schedule(view.soon ?? 1000); }
 }
 
+/** A page that nobody sees asks for nothing. */
+const rests = () => state.paused || document.hidden;
+
 function schedule(after) {
-  if (state.paused && after > 0) return;
+  if (rests() && after > 0) return;
   if (state.timer && after > 0) return;
   clearTimeout(state.timer);
   state.timer = setTimeout(() => { state.timer = 0; load(); }, after);
@@ -129,7 +132,7 @@ function connect() {
       state.lostSince ??= Date.now();
       showState();
       // A browser gives up after an answer that is no stream, such as 401 or 503.
-      if (state.source.readyState === EventSource.CLOSED) setTimeout(() => { if (!state.paused) { connect(); schedule(0); } }, 2000);
+      if (state.source?.readyState === EventSource.CLOSED) setTimeout(() => { if (!rests()) { connect(); schedule(0); } }, 2000);
     },
     reset() { schedule(0); },
     deployments() { schedule(0); },
@@ -146,7 +149,12 @@ function pause() {
   state.paused = !state.paused;
   $("pause").setAttribute("aria-pressed", String(state.paused));
   $("pause").textContent = state.paused ? "Go on" : "Pause";
-  if (state.paused) {
+  restOrGoOn();
+}
+
+/** A browser opens six connections to a server, for all its tabs together: the streams of hidden ones would keep others out. */
+function restOrGoOn() {
+  if (rests()) {
     state.source?.close();
     state.source = null;
     clearTimeout(state.timer);
@@ -178,7 +186,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || $("dialog").open) return;
   if (event.key === "Escape" && state.path.startsWith("lock/")) { location.hash = href("locks", {}); return; }
   if (event.target.matches("input, select, textarea")) return;
-  const acts = { "/": () => $("search")?.focus(), j: () => move(1), k: () => move(-1), p: pause, t: theme, "?": showKeys };
+  const acts = { "/": () => $("search")?.select(), j: () => move(1), k: () => move(-1), p: pause, t: theme, "?": showKeys };
   if (!acts[event.key]) return;
   event.preventDefault();
   acts[event.key]();
@@ -199,7 +207,10 @@ route();
 try {
   await openSession();
   $("logout").hidden = !session.tokens;
-  connect();
+  if (!rests()) connect();
+  document.addEventListener("visibilitychange", restOrGoOn);
+  addEventListener("pagehide", () => state.source?.close());
+  addEventListener("pageshow", (event) => { if (event.persisted) restOrGoOn(); });
 } catch (problem) {
   if (problem instanceof NoToken) askForToken();
   else setTimeout(() => location.reload(), 5000);

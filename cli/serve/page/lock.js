@@ -90,7 +90,7 @@ export class LockView {
     const now = Date.now();
     const queue = lock.queue ?? [];
     const holders = (lock.holders ?? []).map((hold) => ({ cells: [processText(hold), shown(hold.program), hold.side, String(hold.count),
-      ttlBar(lock.id + hold.owner, hold.ttl_ms), shown(hold.owner, 60), this.button(hold)] }));
+      ttlBar(lock.id + hold.owner, hold.ttl_ms), shown(hold.owner, 60), ...this.buttons(hold)] }));
     const waiters = queue.map((waiter, i) => ({ cells: [`${i + 1}. ${processText(waiter)}`, shown(waiter.program), waiter.side + (waiter.count > 1 ? ` ×${waiter.count}` : ""), growing(waiter.waited_ms), shown(waiter.owner, 60)] }));
     const changes = lock.changes ?? [];
     const times = lock.times ?? [];
@@ -101,7 +101,7 @@ export class LockView {
       lock.error ? h("p", { class: "problem" }, lock.error) : "",
       lock.warning ? h("p", { class: "problem" }, shown(lock.warning, 2000)) : "",
       lock.kind ? facts(lock) : "",
-      table(`Holders: ${lock.holding ?? 0}`, ["Holder", "Program", "Side", "Count", "Ttl", "Owner id", ""], holders),
+      table(`Holders: ${lock.holding ?? 0}`, ["Holder", "Program", "Side", "Count", "Ttl", "Owner id", ...(session.allow_release ? ["Act"] : [])], holders),
       table(`Queue: ${lock.waiting ?? 0}${queue.length < (lock.waiting ?? 0) ? `, the first ${queue.length}` : ""}`, ["Waiter", "Program", "Side", "Waits for", "Owner id"], waiters),
       h("h3", {}, "Holders over time"), timeLine(changes, now),
       h("h3", {}, "How long, by the minute"), h("p", { class: "soft" }, "Up to the median, and lighter up to the 95th percentile, as far as they were seen."),
@@ -110,9 +110,9 @@ export class LockView {
     if (restored) document.getElementById(restored)?.focus();
   }
 
-  button(hold) {
-    if (!session.allow_release) return "";
-    return h("button", { type: "button", class: "danger", id: `release_${hold.owner}`, click: () => this.ask(hold) }, "Release…");
+  buttons(hold) {
+    if (!session.allow_release) return [];
+    return [h("button", { type: "button", class: "danger", id: `release_${hold.owner}`, click: () => this.ask(hold) }, "Release…")];
   }
 
   /** Names the holder, and what follows. */

@@ -101,7 +101,7 @@ export class BlockingView extends AskedView {
     this.element.replaceChildren(...deadlocks,
       inCircle.size ? h("p", { class: "problem" }, `${inCircle.size} processes wait for one another in a circle: a deadlock, if the same threads hold and wait.`) : "",
       people.size === 0 ? "" : people.size <= mostNodes ? graph(edges, people, inCircle) : h("p", { class: "soft" }, `${people.size} processes are too many for a drawing.`),
-      table(blocking.edges.length === 0 ? "Nobody waits." : `Waits for the ${blocking.asked} locks that are waited for most, of ${blocking.waited_for}`, ["Waiter", "Lock", "Holder", "Waits for", ""], rows));
+      table(blocking.edges.length === 0 ? "Nobody waits." : `Waits for the ${blocking.asked} locks that are waited for most, of ${blocking.waited_for}`, ["Waiter", "Lock", "Holder", "Waits for", "Circle"], rows));
   }
 }
 

@@ -10,7 +10,7 @@ import pathlib
 import re
 import sys
 
-LAYERS = ["base", "history", "judge", "resp", "reactor", "net", "memory", "topology", "script", "engine", "wire", "sync", "inspect", "probe"]  # low to high
+LAYERS = ["base", "history", "judge", "resp", "reactor", "net", "memory", "topology", "script", "engine", "etcd", "wire", "sync", "inspect", "probe"]  # low to high
 EMBEDDED = "scripts"  # the folder of the generated headers; for those who make calls
 EMBEDDED_FOR = {"engine", "wire", "sync", "inspect", "probe"}
 CLI_LAYERS = ["common", "process", "server", "show"]  # low to high; below the folders of single commands

@@ -175,6 +175,7 @@ finding check_role(server_facts const& facts) {
           "give the URL of the master, {}, or those of its sentinels: redis+sentinel://HOST,HOST,HOST/NAME",
           master);
       break;
+    case probe::deployment_kind::etcd:
     case probe::deployment_kind::sentinel:
     case probe::deployment_kind::cluster:
       result.advice =

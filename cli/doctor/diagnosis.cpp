@@ -55,6 +55,11 @@ diagnosis examine_deployment(probe::named_servers const& deployment, std::string
       return of_cluster(deployment, lock);
     case probe::deployment_kind::quorum:
       return of_quorum(deployment, lock);
+    case probe::deployment_kind::etcd:
+      throw failure{
+          usage,
+          "doctor examines Redis alone by now; for etcd there is `etcdctl endpoint status --cluster`, "
+          "and docs/etcd.md"};
     case probe::deployment_kind::single:
       break;
   }

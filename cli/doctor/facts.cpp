@@ -130,6 +130,7 @@ std::string whole_rule(probe::server_session const& server, probe::deployment_ki
     case probe::deployment_kind::cluster:
       return rule + ' ' + server.rules().in_cluster;
     case probe::deployment_kind::single:
+    case probe::deployment_kind::etcd:
       break;
   }
   return rule;

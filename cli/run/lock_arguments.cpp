@@ -179,7 +179,20 @@ void check_together(run_options const& options, probe::named_servers const& serv
 
 }  // namespace
 
+/// What the library can't refuse, since it is the command's own.
+void check_fits_etcd(run_options const& options) {
+  auto const refuse = [](std::string_view const option, std::string_view const reason) {
+    throw failure{usage, fmt::format("{}: {}; leave it out, or give the URL of a Redis", option, reason)};
+  };
+  constexpr auto later = "isn't there on etcd by now (docs/etcd.md)";
+  if (options.lead_value) refuse("lead", later);
+  if (!options.with.empty()) refuse("--with", later);
+  if (options.side != run_side::alone) refuse(option_of(options.side), later);
+  if (options.keep) refuse("--keep", "on etcd a key lasts no longer than its process and a ttl");
+}
+
 void check_fits(run_options const& options, probe::named_servers const& servers) {
+  if (servers.kind() == probe::deployment_kind::etcd) return check_fits_etcd(options);
   if (servers.kind() != probe::deployment_kind::quorum) return check_together(options, servers);
   if (options.lead_value) {
     throw failure{usage,

@@ -47,7 +47,7 @@ struct client_constants {
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept {
     return deployment.slots ? hash_slot(name) : 0;
   }
-  /// Throws std::errc::invalid_argument unless the client has the deployment that an object needs.
+  /// Throws std::errc::invalid_argument unless the client has the deployment, of Redis, that an object needs.
   void check_kind(votes needed) const;
 };
 

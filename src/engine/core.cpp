@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "engine/backend_on_etcd.hpp"
 #include "engine/deployment_backend.hpp"
 #include "engine/quorum/quorum.hpp"
 #include "scripts/exclusive.hpp"
@@ -137,6 +138,7 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
       .at_stake = [this] { return at_stake(boot_clock::now()); }};
+  if (client_.deployment.etcd) return make_backend_on_etcd(loop_, url_, client_, stats_, std::move(handlers));
   if (client_.deployment.votes) {
     return std::make_unique<quorum>(loop_, url_.hosts, settings_, stats_, std::move(handlers),
                                     client_.no_memory, make_deployment);
@@ -258,7 +260,7 @@ publishing core::publishing_now() {
 
 lock_queue_ptr core::pin(recipe const& lock_recipe, std::string_view name) {
   gate_.check_process();
-  client_.check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
+  if (!lock_recipe.on_etcd) client_.check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
   if (!lock_recipe.scriptless) check_scripts("the lock " + std::string{name});
   reactor::lock const hold{loop_.mutex()};
   gate_.check_open();

@@ -141,6 +141,9 @@ struct recipe {
   /// Waiters are counted in the server: requests `join` also where no messages wake the waiter.
   bool counts_waiters = false;
   bool scriptless = false;  ///< it can be had from servers without scripts, too
+  /// It is for etcd, whose backend makes all requests by itself: the functions below are null, or only say
+  /// that there is such a request.
+  bool on_etcd = false;
   call (*acquire)(std::string_view name, acquire_request const&);
   /// Takes the lock if it is free, without a script: {OK or nil, token counter}, raised by one if the lock is
   /// exclusive; and whether there is a queue, where the order is strict. It tells less than `acquire`, and

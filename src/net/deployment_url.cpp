@@ -18,6 +18,7 @@ namespace urls = boost::urls;
 using url_text::bad;
 
 constexpr std::uint16_t sentinel_port = 26379;
+constexpr std::uint16_t etcd_port = 2379;
 constexpr std::string_view hidden{"***"};
 
 struct scheme_of_many {
@@ -26,13 +27,15 @@ struct scheme_of_many {
   std::string_view of_each;
 };
 
-constexpr std::array<scheme_of_many, 6> schemes{{
+constexpr std::array<scheme_of_many, 8> schemes{{
     {"redis+sentinel", deployment_url::kind::sentinel, "redis"},
     {"rediss+sentinel", deployment_url::kind::sentinel, "rediss"},
     {"redis+cluster", deployment_url::kind::cluster, "redis"},
     {"rediss+cluster", deployment_url::kind::cluster, "rediss"},
     {"redis+quorum", deployment_url::kind::quorum, "redis"},
     {"rediss+quorum", deployment_url::kind::quorum, "rediss"},
+    {"etcd", deployment_url::kind::etcd, "redis"},
+    {"etcds", deployment_url::kind::etcd, "rediss"},
 }};
 
 scheme_of_many const* find_scheme(std::string_view url) {
@@ -123,6 +126,28 @@ std::string take_master(urls::url& url) {
   return name;
 }
 
+/// Removes and returns the path: what all keys begin with.
+std::string take_prefix(urls::url& url) {
+  auto prefix = url.path();
+  url.set_path("");
+  if (!prefix.empty()) prefix.erase(0, 1);
+  if (prefix.find('\0') != std::string::npos) bad("the prefix contains a zero byte (%00)");
+  if (!prefix.empty() && prefix.back() != '/') prefix += '/';
+  return prefix;
+}
+
+/// The other parameters are for Redis.
+void check_parameters_of_etcd(urls::url& url, bool tls) {
+  for (auto const parameter : url.params()) {
+    auto const name = std::string{parameter.key};
+    if (name == "verify")
+      bad("etcd's certificate is always checked; say whom to trust: etcds://host?ca=FILE");
+    if (name != "ca" && name != "cert" && name != "key")
+      bad("unknown parameter \"" + name + "\" of an etcd URL; allowed are ca, cert, key, with etcds://");
+    if (!tls) bad("the parameter " + name + " needs etcds://");
+  }
+}
+
 /// The URL for messages, without its passwords.
 std::string masked(scheme_of_many const& scheme, parts const& cut, urls::url url) {
   auto text = std::string{scheme.name} + "://";
@@ -153,8 +178,9 @@ void read_hosts(deployment_url& to, endpoint const& like, parts const& cut) {
   for (auto const& text : cut.hosts) {
     auto const host = reach(text, "what stands between the commas");
     auto const has_port = urls::parse_uri("redis://" + text)->has_port();
-    auto const port =
-        to.deployment == deployment_url::kind::sentinel && !has_port ? sentinel_port : host.port;
+    auto port = host.port;
+    if (!has_port && to.deployment == deployment_url::kind::sentinel) port = sentinel_port;
+    if (!has_port && to.deployment == deployment_url::kind::etcd) port = etcd_port;
     auto next = server_at(like, host.host, port);
     auto const same = [&next](endpoint const& other) {
       return other.host == next.host && other.port == next.port;
@@ -206,6 +232,10 @@ deployment_url parse_deployment_url(std::string_view given) {
   }
   if (to.deployment == deployment_url::kind::sentinel || to.deployment == deployment_url::kind::cluster) {
     if (auto const nat = take(url, "nat")) to.nat = read_nat(*nat);
+  }
+  if (to.deployment == deployment_url::kind::etcd) {
+    to.prefix = take_prefix(url);
+    check_parameters_of_etcd(url, tls);
   }
   to.server = parse_url({url.buffer().data(), url.buffer().size()});
   if (to.deployment == deployment_url::kind::cluster && to.server.db != 0) {

@@ -17,6 +17,7 @@ struct deployment_url {
     sentinel,  ///< redis+sentinel://h1,h2,h3/mymaster[/db]: the master, found by its sentinels
     cluster,   ///< redis+cluster://h1,h2: all nodes of the cluster, found by these
     quorum,    ///< redis+quorum://h1,h2,h3: these, which are independent of each other
+    etcd,      ///< etcd://h1,h2,h3[/prefix], etcds:// with TLS: members of one cluster of etcd
   };
 
   kind deployment = kind::single;
@@ -27,6 +28,7 @@ struct deployment_url {
   /// some nodes of the cluster; the masters of the quorum. Empty for one server.
   std::vector<endpoint> hosts{};
   std::string master{};  ///< its name at the sentinels
+  std::string prefix{};  ///< of all keys in etcd; empty, or it ends in a slash
   /// Maps a "host:port" that the deployment announces to the one reachable from here (NAT, containers).
   std::map<std::string, std::string, std::less<>> nat{};
 
@@ -37,8 +39,9 @@ struct deployment_url {
 /// Reads all that parse_url does, and with the schemes redis+sentinel, redis+cluster, redis+quorum (with TLS:
 /// rediss+sentinel…) several hosts with commas between. Besides its parameters: `nat=announced/reachable,…`
 /// of a sentinel or cluster URL, each host:port; `sentinel_user=`, `sentinel_password=`,
-/// `sentinel_tls=yes|no` of a sentinel URL. Throws error{errc::bad_url} that names the wrong part and what is
-/// allowed, and never shows a password.
+/// `sentinel_tls=yes|no` of a sentinel URL. Also etcd://h1,h2,h3[/prefix], and etcds:// with `ca= cert=
+/// key=`. Throws error{errc::bad_url} that names the wrong part and what is allowed, and never shows a
+/// password.
 [[nodiscard]] deployment_url parse_deployment_url(std::string_view url);
 
 /// Advice about a server that lacks a command that every server with data has.

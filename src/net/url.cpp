@@ -42,7 +42,7 @@ using namespace std::string_literals;
 
 constexpr auto allowed_schemes =
     "redis://, rediss:// (TLS), redis+unix:// (socket), redis+sentinel://, redis+cluster:// or "
-    "redis+quorum:// (several hosts)";
+    "redis+quorum:// (several hosts), or etcd:// (docs/etcd.md)";
 constexpr std::size_t longest_socket_path = 107;  // sun_path, with its end
 
 /// Decodes a percent-encoded part; `part_name` names it in messages.

@@ -5,6 +5,6 @@
 
 namespace holdfast::probe {
 
-enum class deployment_kind : std::uint8_t { single, sentinel, cluster, quorum };
+enum class deployment_kind : std::uint8_t { single, sentinel, cluster, quorum, etcd };
 
 }  // namespace holdfast::probe

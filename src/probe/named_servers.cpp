@@ -17,6 +17,8 @@ deployment_kind kind_of(net::deployment_url::kind const kind) noexcept {
       return deployment_kind::cluster;
     case net::deployment_url::kind::quorum:
       return deployment_kind::quorum;
+    case net::deployment_url::kind::etcd:
+      return deployment_kind::etcd;
     case net::deployment_url::kind::single:
       break;
   }

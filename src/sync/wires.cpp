@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sync/options_check.hpp"
+#include "wire/etcd/exclusive.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/mixed.hpp"
@@ -16,12 +17,16 @@
 
 namespace holdfast::sync {
 
+namespace etcd = recipes::etcd;
 namespace plain = recipes::plain;
 namespace redisson = recipes::redisson;
 
-constexpr wires exclusive_wires{
-    .plain = plain::exclusive, .redisson = redisson::lock, .fenced = &redisson::fenced};
-constexpr wires fair_wires{.plain = plain::fair, .redisson = redisson::fair, .fenced = nullptr};
+constexpr wires exclusive_wires{.plain = plain::exclusive,
+                                .redisson = redisson::lock,
+                                .fenced = &redisson::fenced,
+                                .on_etcd = &etcd::exclusive};
+constexpr wires fair_wires{
+    .plain = plain::fair, .redisson = redisson::fair, .fenced = nullptr, .on_etcd = &etcd::fair};
 constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
 constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
 constexpr wires permit_wires{.plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr};
@@ -40,8 +45,39 @@ shared_wires wires_of(sharing_policy const policy) noexcept {
 
 namespace {
 
+engine::recipe const& choose_on_etcd(wires const& kind, std::string const& name, lock_options const& options,
+                                     engine::client_constants const& client) {
+  if (kind.on_etcd == nullptr) client.check_kind(engine::votes::none);  // throws, with what there is
+  auto const refuse = [&](std::string const& reason) {
+    throw error{std::errc::invalid_argument, client.url + ": " + reason};
+  };
+  if (name.find('/') != std::string::npos) {
+    refuse(
+        "the name \"" + name +
+        "\" has a slash: on etcd a lock \"a\" would wait for a lock \"a/b\"; use another character, or put "
+        "what is before the last slash into the URL: etcd://host/prefix");
+  }
+  if (options.wire == wire::redisson)
+    refuse("Redisson's wire is a format of Redis; leave lock_options::wire out");
+  if (options.keep)
+    refuse(
+        "lock_options::keep isn't possible on etcd, where the lease of a key is the client's, and lives on");
+  if (options.replicas > 0 || options.fsynced) {
+    refuse(
+        "leave lock_options::replicas and fsynced out: etcd answers when a majority of its members has "
+        "the lock on disk");
+  }
+  if (options.detect_deadlock)
+    refuse(
+        "lock_options::detect_deadlock needs keys beside the locks, which there aren't on etcd; leave it "
+        "out");
+  return *kind.on_etcd;
+}
+
 engine::recipe const& choose_recipe(wires const& kind, std::span<std::string const> names,
                                     lock_options const& options, engine::core const& client) {
+  if (client.constants().deployment.etcd)
+    return choose_on_etcd(kind, names.front(), options, client.constants());
   if (!on_redisson(options, client)) {
     if (client.constants().deployment.slots) {
       for (auto const& name : names) check_cluster_name(name);

@@ -15,7 +15,8 @@ namespace holdfast::sync {
 struct wires {
   engine::recipe const& plain;
   engine::recipe const& redisson;
-  engine::recipe const* fenced;  ///< on Redisson's wire, with tokens; null: no tokens there
+  engine::recipe const* fenced;             ///< on Redisson's wire, with tokens; null: no tokens there
+  engine::recipe const* on_etcd = nullptr;  ///< null: it isn't there
 };
 
 extern wires const exclusive_wires;

@@ -18,6 +18,7 @@ std::unique_ptr<deployment> make_deployment(reactor::loop& loop, net::deployment
       return std::make_unique<cluster>(loop, url, config, counts, std::move(handlers));
     case net::deployment_url::kind::single:
     case net::deployment_url::kind::quorum:
+    case net::deployment_url::kind::etcd:  // never comes here: it has a backend of its own
       break;
   }
   return std::make_unique<one_server>(

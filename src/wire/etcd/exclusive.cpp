@@ -1,0 +1,32 @@
+#include "wire/etcd/exclusive.hpp"
+
+#include <stdexcept>
+
+namespace holdfast::recipes::etcd {
+namespace {
+
+using namespace engine;
+
+[[noreturn]] void not_a_script() { throw std::logic_error{"a lock on etcd has no scripts"}; }
+
+call pass(owned /*lease*/, release_policy /*policy*/, acquire_request const& /*next*/) { not_a_script(); }
+call abandon(owned /*lease*/, release_policy /*policy*/) { not_a_script(); }
+
+}  // namespace
+
+constinit engine::recipe const exclusive{.order = order::barging,
+                                         .scriptless = true,
+                                         .on_etcd = true,
+                                         .acquire = nullptr,
+                                         .pass = pass,
+                                         .abandon = abandon};
+
+constinit engine::recipe const fair{.kind = history::kind::fair,
+                                    .order = order::strict,
+                                    .scriptless = true,
+                                    .on_etcd = true,
+                                    .acquire = nullptr,
+                                    .pass = pass,
+                                    .abandon = abandon};
+
+}  // namespace holdfast::recipes::etcd

@@ -1,0 +1,13 @@
+/// The exclusive locks on etcd. The backend there (src/etcd) makes the requests; docs/etcd.md has the keys.
+#pragma once
+
+#include "engine/recipe.hpp"
+
+namespace holdfast::recipes::etcd {
+
+/// The server's queue is in the order of arrival. The client has one place in it for all its callers.
+extern engine::recipe const exclusive;
+/// Each caller has a place of its own.
+extern engine::recipe const fair;
+
+}  // namespace holdfast::recipes::etcd

@@ -1,0 +1,116 @@
+/// One stream of requests and answers.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::etcd {
+
+/// Keeps itself alive until it has ended. Thread-safe. Handlers are called from gRPC's threads, without a
+/// lock.
+template <class Request, class Response>
+class stream final : public ::grpc::ClientBidiReactor<Request, Response>,
+                     public std::enable_shared_from_this<stream<Request, Response>> {
+ public:
+  struct events {
+    std::function<void(Response const&)> answer;
+    std::function<void(::grpc::Status const&)> ended;  ///< the last call
+  };
+
+  explicit stream(events handlers) : events_{std::move(handlers)} {}
+
+  /// To be set before begin().
+  void on_end(std::function<void(::grpc::Status const&)> f) { events_.ended = std::move(f); }
+  [[nodiscard]] ::grpc::ClientContext& context() noexcept { return context_; }
+
+  /// `start` hands it to the stub.
+  template <class Start>
+  void begin(Start start) {
+    self_ = this->shared_from_this();
+    start(&context_, this);
+    this->AddHold();
+    this->StartRead(&incoming_);
+    this->StartCall();
+    Request const* next = nullptr;
+    {
+      std::lock_guard const hold{guard_};
+      begun_ = true;
+      if (ended_ || outgoing_.empty()) return;
+      writing_ = true;
+      next = &outgoing_.front();
+      this->AddHold();
+    }
+    this->StartWrite(next);
+    this->RemoveHold();
+  }
+
+  void send(Request request) {
+    Request const* next = nullptr;
+    {
+      std::lock_guard const hold{guard_};
+      if (ended_) return;
+      outgoing_.push_back(std::move(request));
+      if (!begun_) return;
+      if (std::exchange(writing_, true)) return;
+      next = &outgoing_.front();
+      this->AddHold();
+    }
+    this->StartWrite(next);
+    this->RemoveHold();
+  }
+
+  void end() {
+    {
+      std::lock_guard const hold{guard_};
+      if (std::exchange(ended_, true)) return;
+    }
+    context_.TryCancel();
+    this->RemoveHold();
+  }
+
+  void OnReadDone(bool fine) override {
+    if (!fine) {
+      end();
+      return;
+    }
+    events_.answer(incoming_);
+    this->StartRead(&incoming_);
+  }
+
+  void OnWriteDone(bool fine) override {
+    Request const* next = nullptr;
+    {
+      std::lock_guard const hold{guard_};
+      outgoing_.pop_front();
+      if (!fine || ended_ || outgoing_.empty()) {
+        writing_ = false;
+        return;
+      }
+      next = &outgoing_.front();
+    }
+    this->StartWrite(next);
+  }
+
+  void OnDone(::grpc::Status const& status) override {
+    auto const self = std::exchange(self_, nullptr);
+    events_.ended(status);
+  }
+
+ private:
+  events events_;
+  ::grpc::ClientContext context_;
+  Response incoming_;
+  std::mutex guard_;
+  std::deque<Request> outgoing_;  ///< the first one is being written; its place in memory stays
+  bool begun_ = false;
+  bool writing_ = false;
+  bool ended_ = false;
+  std::shared_ptr<stream> self_;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,153 @@
+// The two streams of a client: keep-alives, and watches.
+
+#include <utility>
+
+#include "base/quiet_thread.hpp"
+#include "etcd/grpc/grpc_channel.hpp"
+#include "etcd/grpc/status.hpp"
+
+namespace holdfast::etcd {
+
+/// With the lock held.
+void grpc_channel::prepare(::grpc::ClientContext& context) {
+  if (!token_.empty()) context.AddMetadata("token", token_);
+  // A member that has no leader ends the stream: it would hear of nothing.
+  context.AddMetadata("hasleader", "true");
+}
+
+void grpc_channel::on_stream_over() {
+  guard const hold{mutex_};
+  --streams_;
+  idle_.notify_all();
+}
+
+std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive() {
+  guard hold{mutex_};
+  if (closing_ || keep_alives_) return keep_alives_;
+  auto const at = current_;
+  auto const opened = std::make_shared<keep_alive_stream>(
+      keep_alive_stream::events{.answer =
+                                    [this](etcdserverpb::LeaseKeepAliveResponse const& answer) {
+                                      events_.alive(answer.id(), std::chrono::seconds{answer.ttl()});
+                                    },
+                                .ended = {}});
+  opened->on_end([this, at, self = opened.get()](::grpc::Status const& ended) {
+    {
+      guard const held{mutex_};
+      if (keep_alives_.get() == self) keep_alives_ = nullptr;
+    }
+    events_.keep_alive_broken(read(ended, members_[at]->endpoint));
+    on_stream_over();
+  });
+  prepare(opened->context());
+  ++streams_;
+  keep_alives_ = opened;
+  hold.unlock();
+  opened->begin([this, at](::grpc::ClientContext* context, keep_alive_stream* reactor) {
+    members_[at]->leases->async()->LeaseKeepAlive(context, reactor);
+  });
+  return opened;
+}
+
+void grpc_channel::keep_alive(std::int64_t lease) {
+  when_ready([this, lease](status const& found) {
+    signals_blocked const for_new_threads;
+    auto const to = found.ok() ? open_keep_alive() : nullptr;
+    if (!to) {
+      events_.keep_alive_broken(found);
+      return;
+    }
+    etcdserverpb::LeaseKeepAliveRequest request;
+    request.set_id(lease);
+    to->send(std::move(request));
+  });
+}
+
+std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
+  guard hold{mutex_};
+  if (closing_ || watches_) return watches_;
+  auto const at = current_;
+  auto const opened = std::make_shared<watch_stream>(watch_stream::events{
+      .answer = [this](etcdserverpb::WatchResponse const& answer) { on_watch(answer); }, .ended = {}});
+  opened->on_end([this, self = opened.get()](::grpc::Status const& /*ended*/) {
+    std::vector<std::uint64_t> over;
+    {
+      guard const held{mutex_};
+      if (watches_.get() == self) watches_ = nullptr;
+      std::erase_if(watched_, [&](auto const& entry) {
+        if (entry.second != self) return false;
+        over.push_back(entry.first);
+        return true;
+      });
+    }
+    for (auto const number : over) events_.watch_over(number);
+    on_stream_over();
+  });
+  prepare(opened->context());
+  ++streams_;
+  watches_ = opened;
+  hold.unlock();
+  opened->begin([this, at](::grpc::ClientContext* context, watch_stream* reactor) {
+    members_[at]->watches->async()->Watch(context, reactor);
+  });
+  return opened;
+}
+
+void grpc_channel::watch(std::uint64_t number, std::string const& key, std::int64_t from_revision) {
+  when_ready([this, number, key, from_revision](status const& found) {
+    signals_blocked const for_new_threads;
+    auto const over = found.ok() ? open_watch() : nullptr;
+    if (!over) {
+      events_.watch_over(number);
+      return;
+    }
+    {
+      guard hold{mutex_};
+      if (watches_ != over) {  // it has ended meanwhile
+        hold.unlock();
+        events_.watch_over(number);
+        return;
+      }
+      watched_.emplace(number, over.get());
+    }
+    etcdserverpb::WatchRequest request;
+    auto& wanted = *request.mutable_create_request();
+    wanted.set_key(key);
+    wanted.set_start_revision(from_revision);
+    wanted.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
+    wanted.set_watch_id(static_cast<std::int64_t>(number));
+    over->send(std::move(request));
+  });
+}
+
+void grpc_channel::unwatch(std::uint64_t number) {
+  guard hold{mutex_};
+  if (watched_.erase(number) == 0 || !watches_) return;
+  auto const over = watches_;
+  hold.unlock();
+  signals_blocked const for_new_threads;
+  etcdserverpb::WatchRequest request;
+  request.mutable_cancel_request()->set_watch_id(static_cast<std::int64_t>(number));
+  over->send(std::move(request));
+}
+
+void grpc_channel::on_watch(etcdserverpb::WatchResponse const& answer) {
+  if (answer.events_size() == 0 && !answer.canceled()) return;
+  auto const number = static_cast<std::uint64_t>(answer.watch_id());
+  {
+    guard const hold{mutex_};
+    if (!watched_.contains(number)) return;
+  }
+  if (!answer.canceled()) unwatch(number);
+  {
+    guard const hold{mutex_};
+    watched_.erase(number);
+  }
+  if (answer.events_size() != 0) {
+    events_.deleted(number);
+  } else {
+    events_.watch_over(number);
+  }
+}
+
+}  // namespace holdfast::etcd

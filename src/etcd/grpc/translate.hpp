@@ -1,0 +1,13 @@
+/// Between plain values and the messages of etcd.proto. No I/O.
+#pragma once
+
+#include <etcd.pb.h>
+
+#include "etcd/messages.hpp"
+
+namespace holdfast::etcd {
+
+[[nodiscard]] etcdserverpb::TxnRequest to_message(transaction const& what);
+[[nodiscard]] outcome to_value(etcdserverpb::TxnResponse const& answer);
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,177 @@
+#include "etcd/leases.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Keep-alives within a ttl, as the engine's watchdog has it.
+constexpr int keep_alives_per_ttl = 3;
+/// Before a keep-alive without an answer is sent again, to another member.
+constexpr auto least_patience = 500ms;
+constexpr auto most_patience = 2s;
+/// Behind a stream that broke.
+constexpr auto pause = 100ms;
+constexpr milliseconds revoke_timeout{2'000};
+
+}  // namespace
+
+leases::leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<mailbox> mail,
+               std::function<void(lease_ptr const&)> on_over)
+    : loop_{loop}, server_{to}, channel_{over}, mail_{std::move(mail)}, on_over_{std::move(on_over)} {}
+
+lease_ptr leases::take(std::string_view name, std::chrono::seconds ttl) {
+  for (auto const& each : all_) {
+    if (each->ttl != ttl || each->over || each->retired || each->names.contains(name)) continue;
+    each->names.emplace(name);
+    return each;
+  }
+  auto const added = std::make_shared<held_lease>(ttl);
+  added->tick.set([this, weak = std::weak_ptr{added}] {
+    if (auto const still = weak.lock()) look(still);
+  });
+  added->names.emplace(name);
+  all_.push_back(added);
+  return added;
+}
+
+void leases::give(held_lease& from, std::string_view name, time_point now) noexcept {
+  if (auto const known = from.names.find(name); known != from.names.end()) from.names.erase(known);
+  from.used_at = now;
+  if (from.retired && from.names.empty() && !stopped_) loop_.arm(from.tick, now);
+}
+
+void leases::leave_behind(held_lease& under, std::string key, std::string value) {
+  under.retired = true;
+  under.left_behind.push_back({std::move(key), std::move(value)});
+}
+
+void leases::when_granted(lease_ptr const& wanted, scripting::send_options const& send,
+                          held_lease::handler done) {
+  if (wanted->id != 0) {
+    done(nullptr);
+    return;
+  }
+  wanted->until_granted.push_back(std::move(done));
+  if (!std::exchange(wanted->granting, true)) grant(wanted, send);
+}
+
+void leases::grant(lease_ptr const& wanted, scripting::send_options const& send) {
+  server_.grant(wanted->ttl, send, [this, wanted](response<lease_grant>&& answer) {
+    wanted->granting = false;
+    auto const fits = answer.ok() && answer.value.ttl <= wanted->ttl;
+    if (answer.ok() && !fits) {
+      channel_.revoke(answer.value.id, revoke_timeout, [](status const&) {});
+      answer.ended = {.what = status::kind::refused,
+                      .text = "etcd's shortest lease is " + std::to_string(answer.value.ttl.count()) +
+                              " s there (one and a half times its election timeout), so a ttl of " +
+                              std::to_string(wanted->ttl.count()) + " s isn't possible: use a longer one"};
+    } else if (answer.ok()) {
+      wanted->id = answer.value.id;
+      wanted->alive_from = answer.sent_at;
+      wanted->used_at = answer.sent_at;
+      loop_.arm(wanted->tick, wanted->alive_from + wanted->ttl / keep_alives_per_ttl);
+    }
+    for (auto const& each : std::exchange(wanted->until_granted, {})) each(fits ? nullptr : &answer);
+    if (!fits) std::erase(all_, wanted);
+  });
+}
+
+void leases::confirm(lease_ptr const& wanted, std::function<void(bool)> done) {
+  if (wanted->over) {
+    mail_->put([done = std::move(done)] { done(false); });
+    return;
+  }
+  wanted->until_alive.push_back(std::move(done));
+  if (wanted->asked_at == time_point{}) ask(*wanted, boot_clock::now());
+}
+
+std::chrono::nanoseconds leases::patience(held_lease const& asked) noexcept {
+  return std::clamp<std::chrono::nanoseconds>(asked.ttl / (2 * keep_alives_per_ttl), least_patience,
+                                              most_patience);
+}
+
+void leases::ask(held_lease& about, time_point now) {
+  if (stopped_ || about.id == 0) return;
+  about.asked_at = now;
+  channel_.keep_alive(about.id);
+  loop_.arm(about.tick, now + patience(about));
+}
+
+void leases::on_alive(std::int64_t id, std::chrono::seconds ttl) {
+  auto const known = std::ranges::find(all_, id, &held_lease::id);
+  if (known == all_.end()) return;
+  auto const lease = *known;
+  if (ttl.count() <= 0) {
+    note_over(lease);
+    return;
+  }
+  if (lease->asked_at == time_point{}) return;
+  lease->alive_from = std::max(lease->alive_from, std::exchange(lease->asked_at, {}));
+  if (!stopped_) loop_.arm(lease->tick, lease->alive_from + lease->ttl / keep_alives_per_ttl);
+  for (auto const& each : std::exchange(lease->until_alive, {})) each(true);
+}
+
+void leases::on_broken() {
+  auto const now = boot_clock::now();
+  for (auto const& each : all_) {
+    if (each->asked_at == time_point{}) continue;
+    each->asked_at = {};
+    if (!stopped_) loop_.arm(each->tick, now + pause);
+  }
+}
+
+void leases::note_over(lease_ptr const& gone) {
+  if (std::exchange(gone->over, true)) return;
+  gone->tick.disarm();
+  std::erase(all_, gone);
+  for (auto const& each : std::exchange(gone->until_alive, {})) each(false);
+  on_over_(gone);
+}
+
+/// From its timer.
+void leases::look(lease_ptr const& at) {
+  auto const now = boot_clock::now();
+  if (stopped_ || at->over || at->id == 0) return;
+  auto const unused = at->names.empty() && at->until_alive.empty();
+  if (unused && (at->retired || now - at->used_at >= at->ttl)) {
+    revoke(at);
+    return;
+  }
+  if (at->asked_at != time_point{}) {
+    channel_.go_on_to_next();  // it ends the stream: see on_broken
+    loop_.arm(at->tick, now + patience(*at));
+    return;
+  }
+  if (!at->left_behind.empty()) sweep(at);
+  ask(*at, now);
+}
+
+void leases::sweep(lease_ptr const& under) {
+  for (auto const& each : under->left_behind) {
+    server_.transact({.when = {{.key = each.key, .equals = each.value}}, .then = {remove{each.key}}},
+                     {.while_down = net::retry_policy::little}, [](response<outcome>&&) {});
+  }
+}
+
+/// If that fails, it ends by itself: nothing extends it any more.
+void leases::revoke(lease_ptr const& unused) {
+  channel_.revoke(unused->id, revoke_timeout, [](status const&) {});
+  unused->over = true;
+  unused->tick.disarm();
+  std::erase(all_, unused);
+}
+
+void leases::stop() {
+  stopped_ = true;
+  for (auto const& each : all_) {
+    each->tick.disarm();
+    // A key that is kept, or whose release isn't confirmed, stays for its ttl.
+    if (each->id != 0 && each->names.empty()) channel_.revoke(each->id, revoke_timeout, [](status const&) {});
+  }
+}
+
+}  // namespace holdfast::etcd

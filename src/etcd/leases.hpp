@@ -1,0 +1,88 @@
+/// The leases that a client has in etcd: one for each ttl, and more where it has several keys of one name.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "etcd/server.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::etcd {
+
+/// One lease. It is kept alive while keys are under it.
+struct held_lease {
+  explicit held_lease(std::chrono::seconds time) : ttl{time} {}
+
+  /// For how long a key lasts that is confirmed now, counted from alive_from.
+  std::chrono::seconds const ttl;
+  std::int64_t id = 0;      ///< 0: not granted yet
+  time_point alive_from{};  ///< just before the request was sent whose answer has last extended it
+  time_point
+      asked_at{};     ///< when a keep-alive was sent that isn't answered; the clock's epoch: there is none
+  bool over = false;  ///< the server has forgotten it, and all its keys
+  bool granting = false;
+  /// No new keys: a request may be carried out late that puts a key under it. It is revoked as soon as it has
+  /// none.
+  bool retired = false;
+
+  using handler = std::function<void(response<lease_grant> const*)>;
+  std::vector<handler> until_granted{};
+  std::vector<std::function<void(bool alive)>> until_alive{};  ///< for the next answer
+  std::set<std::string, std::less<>> names{};                  ///< of its keys
+  time_point used_at{};
+  struct remains {
+    std::string key;
+    std::string value;
+  };
+  std::vector<remains> left_behind{};  ///< to be deleted again and again while it lives
+  reactor::timer tick{{}};
+};
+using lease_ptr = std::shared_ptr<held_lease>;
+
+/// All under the client's lock.
+class leases {
+ public:
+  /// `on_over`: the server has forgotten that lease.
+  leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<mailbox> mail,
+         std::function<void(lease_ptr const&)> on_over);
+
+  /// A lease with that ttl that has no key of that name; the name counts from now on.
+  [[nodiscard]] lease_ptr take(std::string_view name, std::chrono::seconds ttl);
+  void give(held_lease& from, std::string_view name, time_point now) noexcept;
+  /// A key that may be there, or appear, and mustn't stay.
+  void leave_behind(held_lease& under, std::string key, std::string value);
+
+  /// `done` hears why not, or null.
+  void when_granted(lease_ptr const& wanted, scripting::send_options const& send, held_lease::handler done);
+  /// `done` is called when a keep-alive that is sent from now on was answered, or the lease is over.
+  void confirm(lease_ptr const& wanted, std::function<void(bool alive)> done);
+  void note_over(lease_ptr const& gone);
+
+  void on_alive(std::int64_t id, std::chrono::seconds ttl);
+  void on_broken();
+  /// Nothing is sent any more.
+  void stop();
+
+ private:
+  void grant(lease_ptr const& wanted, scripting::send_options const& send);
+  void ask(held_lease& about, time_point now);
+  void look(lease_ptr const& at);
+  void sweep(lease_ptr const& under);
+  void revoke(lease_ptr const& unused);
+  [[nodiscard]] static std::chrono::nanoseconds patience(held_lease const& asked) noexcept;
+
+  reactor::loop& loop_;
+  server& server_;
+  channel& channel_;
+  std::shared_ptr<mailbox> const mail_;
+  std::function<void(lease_ptr const&)> on_over_;
+  std::list<lease_ptr> all_;
+  bool stopped_ = false;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,34 @@
+/// From the threads of gRPC into a client's loop.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/callback.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::etcd {
+
+/// What is put in is called in that order, under the client's lock, by the thread that drives the loop.
+class mailbox : public std::enable_shared_from_this<mailbox> {
+ public:
+  using letter = callback<void()>;
+
+  explicit mailbox(reactor::loop& loop) noexcept : loop_{&loop} {}
+
+  /// From any thread.
+  void put(letter f);
+  /// Under the client's lock: nothing is called from then on.
+  void close() noexcept;
+
+ private:
+  void deliver();
+
+  std::mutex guard_;
+  reactor::loop* loop_;  ///< null: closed
+  std::vector<letter> letters_;
+  bool posted_ = false;
+};
+
+}  // namespace holdfast::etcd

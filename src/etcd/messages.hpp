@@ -1,0 +1,107 @@
+/// What is asked of etcd, and what it answers, as plain values: all that both sides of channel.hpp know. No
+/// I/O.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace holdfast::etcd {
+
+using std::chrono::milliseconds;
+
+struct key_value {
+  std::string key{};
+  std::string value{};
+  std::int64_t create_revision = 0;
+  std::int64_t lease = 0;
+};
+
+/// The keys from `key` to `end`, without it; empty: that one key. Sorted by their create revision.
+struct range {
+  enum class order : std::uint8_t { oldest_first, newest_first };
+
+  std::string key{};
+  std::string end{};
+  order sorted = order::oldest_first;
+  std::int64_t limit = 0;                ///< at most so many; 0: all
+  std::int64_t max_create_revision = 0;  ///< none that is newer; 0: no limit
+};
+
+struct put {
+  std::string key{};
+  std::string value{};
+  std::int64_t lease = 0;
+};
+
+struct remove {
+  std::string key{};
+};
+
+using operation = std::variant<range, put, remove>;
+
+/// All keys of the range have that create revision (0: there are none), or that value.
+struct condition {
+  std::string key{};
+  std::string end{};
+  std::variant<std::int64_t, std::string> equals{};
+};
+
+struct transaction {
+  std::vector<condition> when{};
+  std::vector<operation> then{};
+  std::vector<operation> otherwise{};
+};
+
+/// The answer to one operation; empty but for a range.
+struct found {
+  std::vector<key_value> keys{};
+  std::int64_t count = 0;  ///< of all keys in the range, whatever its limits say
+};
+
+struct outcome {
+  std::int64_t revision = 0;  ///< of the whole store, after it
+  bool succeeded = false;     ///< the conditions held: these are the answers of `then`
+  std::vector<found> answers{};
+};
+
+struct lease_grant {
+  std::int64_t id = 0;
+  std::chrono::seconds ttl{};  ///< perhaps longer than requested: the server has a minimum
+};
+
+/// How a request ended.
+struct status {
+  enum class kind : std::uint8_t {
+    ok,
+    unreachable,  ///< no answer, or the member can't answer now: to be asked again
+    no_such_lease,
+    unauthorized,
+    not_etcd,      ///< something else answers, or an etcd that is too old
+    two_clusters,  ///< the endpoints belong to different clusters
+    full,          ///< the space quota is exceeded
+    refused,
+  };
+
+  kind what = kind::ok;
+  bool sent = false;   ///< it may have been carried out
+  std::string text{};  ///< with the endpoint
+
+  [[nodiscard]] bool ok() const noexcept { return what == kind::ok; }
+};
+
+struct settings {
+  std::vector<std::string> endpoints{};  ///< host:port
+  bool tls = false;
+  // In PEM.
+  std::string ca{};  ///< empty: the system's
+  std::string cert{};
+  std::string key{};
+  std::string user{};
+  std::string password{};
+  milliseconds connect_timeout{2'000};
+};
+
+}  // namespace holdfast::etcd

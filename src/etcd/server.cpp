@@ -1,0 +1,185 @@
+#include "etcd/server.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/backoff.hpp"
+
+namespace holdfast::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr milliseconds shortest_pause{20};
+constexpr milliseconds longest_pause{500};
+/// One member may be frozen: another one is asked soon. All requests may be carried out twice.
+constexpr milliseconds longest_try{2'000};
+constexpr milliseconds shortest_try{50};
+
+}  // namespace
+
+struct server::question {
+  explicit question(scripting::send_options const& options) : send{options} {}
+
+  std::function<void(milliseconds timeout, question_ptr const&)> ask{};
+  std::function<void(question const&, status const&, std::shared_ptr<error const> const&)> done{};
+  scripting::send_options send;
+  time_point begun{};
+  time_point sent_at{};
+  milliseconds pause = shortest_pause;
+  bool sent = false;
+  bool resent = false;
+  reactor::timer again{{}};
+};
+
+server::server(reactor::loop& loop, engine::client_constants const& client, client_stats& counts,
+               std::string prefix, std::shared_ptr<mailbox> mail, channel& to)
+    : loop_{loop},
+      client_{client},
+      counts_{counts},
+      prefix_{std::move(prefix)},
+      mail_{std::move(mail)},
+      channel_{to} {}
+
+server::~server() = default;
+
+template <class Answer>
+void server::begin(scripting::send_options const& send,
+                   std::function<void(milliseconds, channel::handler<Answer>)> ask, handler<Answer> done) {
+  auto const asked = std::make_shared<question>(send);
+  auto const value = std::make_shared<Answer>();
+  asked->begun = boot_clock::now();
+  asked->ask = [this, value, ask = std::move(ask)](milliseconds timeout, question_ptr const& self) {
+    ask(timeout, [this, mail = mail_, value, self](status ended, Answer answer) {
+      mail->put([this, value, self, ended = std::move(ended), answer = std::move(answer)]() mutable {
+        if (ended.ok()) *value = std::move(answer);
+        on_answer(self, ended);
+      });
+    });
+  };
+  asked->done = [value, done = std::move(done)](question const& self, status const& ended,
+                                                std::shared_ptr<error const> const& failure) {
+    done({.ended = ended,
+          .value = std::move(*value),
+          .sent_at = self.sent_at,
+          .sent = self.sent,
+          .resent = self.resent,
+          .failure = failure});
+  };
+  open_.insert(asked);
+  loop_.add_interest(1);
+  if (shut_because_) {
+    mail_->put([this, asked] { end(asked, {.what = status::kind::unreachable}, shut_because_); });
+    return;
+  }
+  attempt(asked);
+}
+
+void server::transact(transaction what, scripting::send_options const& send, handler<outcome> done) {
+  begin<outcome>(
+      send,
+      [this, what = std::move(what)](milliseconds timeout, channel::handler<outcome> answered) {
+        channel_.transact(what, timeout, std::move(answered));
+      },
+      std::move(done));
+}
+
+void server::grant(std::chrono::seconds ttl, scripting::send_options const& send, handler<lease_grant> done) {
+  begin<lease_grant>(
+      send,
+      [this, ttl](milliseconds timeout, channel::handler<lease_grant> answered) {
+        channel_.grant(ttl, timeout, std::move(answered));
+      },
+      std::move(done));
+}
+
+time_point server::limit_of(question const& asked) const noexcept {
+  if (asked.send.while_down == net::retry_policy::endless) return asked.send.give_up;
+  return asked.begun + client_.options.connect_timeout;
+}
+
+void server::attempt(question_ptr const& asked) {
+  auto const now = boot_clock::now();
+  auto const limit = limit_of(*asked);
+  auto timeout = std::min(longest_try, client_.options.reply_timeout);
+  if (limit != time_point::max() && limit - now < timeout)
+    timeout = std::max(shortest_try, std::chrono::ceil<milliseconds>(limit - now));
+  asked->sent_at = now;
+  ++counts_.commands;
+  asked->ask(timeout, asked);
+}
+
+void server::on_answer(question_ptr const& asked, status const& ended) {
+  if (!open_.contains(asked)) return;
+  if (ended.what != status::kind::unreachable) {
+    up_ = true;
+    down_because_.reset();
+    asked->sent = asked->sent || ended.sent;
+    end(asked, ended, nullptr);
+    return;
+  }
+  auto const now = boot_clock::now();
+  auto const reason = explain(ended);
+  up_ = false;
+  down_because_ = reason;
+  asked->sent = asked->sent || ended.sent;
+  asked->resent = asked->resent || ended.sent;
+  if (now + asked->pause >= limit_of(*asked)) {
+    end(asked, ended, reason);
+    return;
+  }
+  asked->again.set([this, self = std::weak_ptr{asked}] {
+    if (auto const still = self.lock()) {
+      ++counts_.resent;
+      attempt(still);
+    }
+  });
+  loop_.arm(asked->again, now + asked->pause);
+  asked->pause = std::min(2 * asked->pause, longest_pause);
+}
+
+void server::end(question_ptr const& asked, status const& ended,
+                 std::shared_ptr<error const> const& failure) {
+  if (open_.erase(asked) == 0) return;
+  loop_.add_interest(-1);
+  asked->again.disarm();
+  auto const done = std::exchange(asked->done, {});
+  done(*asked, ended, failure);
+}
+
+void server::shut(std::shared_ptr<error const> const& reason) {
+  shut_because_ = reason;
+  while (!open_.empty()) {
+    auto const next = *open_.begin();
+    end(next, {.what = status::kind::unreachable}, reason);
+  }
+}
+
+std::shared_ptr<error const> server::explain(status const& ended) const {
+  auto const say = [&](errc code, std::string const& text) {
+    return std::make_shared<error const>(code, client_.url + ": " + text);
+  };
+  switch (ended.what) {
+    case status::kind::unauthorized:
+      return say(
+          errc::unauthorized,
+          ended.text +
+              "; the URL has to name a user and its password, etcd://user:password@host, and the user "
+              "needs the keys of the locks: etcdctl role grant-permission ROLE readwrite --prefix=true \"" +
+              prefix_ + "\"");
+    case status::kind::not_etcd:
+      return say(errc::protocol, ended.text + "; what answers there isn't an etcd that has the API v3");
+    case status::kind::two_clusters:
+      return say(errc::bad_url, ended.text);
+    case status::kind::unreachable:
+      return say(errc::unreachable, "etcd can't be asked: " + ended.text);
+    case status::kind::full:
+    case status::kind::no_such_lease:
+    case status::kind::refused:
+    case status::kind::ok:
+      break;
+  }
+  return say(errc::refused, ended.text);
+}
+
+}  // namespace holdfast::etcd

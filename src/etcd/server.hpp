@@ -1,0 +1,79 @@
+/// Requests to the cluster, asked again until they have an answer or their time is up.
+#pragma once
+
+#include <functional>
+#include <holdfast/client.hpp>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "engine/answers.hpp"
+#include "engine/client_constants.hpp"
+#include "etcd/channel.hpp"
+#include "etcd/mailbox.hpp"
+#include "script/runner.hpp"
+
+namespace holdfast::etcd {
+
+/// The outcome of a request.
+template <class Answer>
+struct response {
+  status ended{};
+  Answer value{};
+  time_point sent_at{};                    ///< just before it was last sent
+  bool sent = false;                       ///< at least once
+  bool resent = false;                     ///< an earlier copy may be carried out, too, even later
+  std::shared_ptr<error const> failure{};  ///< null: there is an answer, or a refusal
+
+  [[nodiscard]] bool ok() const noexcept { return ended.ok() && !failure; }
+};
+
+/// All under the client's lock. Handlers come later, each once.
+class server {
+ public:
+  template <class Answer>
+  using handler = std::function<void(response<Answer>&&)>;
+
+  server(reactor::loop& loop, engine::client_constants const& client, client_stats& counts,
+         std::string prefix, std::shared_ptr<mailbox> mail, channel& to);
+  ~server();
+  server(server const&) = delete;
+  server& operator=(server const&) = delete;
+
+  void transact(transaction what, scripting::send_options const& send, handler<outcome> done);
+  void grant(std::chrono::seconds ttl, scripting::send_options const& send, handler<lease_grant> done);
+
+  [[nodiscard]] bool idle() const noexcept { return open_.empty(); }
+  [[nodiscard]] bool up() const noexcept { return up_; }
+  [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
+  /// Fails all requests, and all later ones.
+  void shut(std::shared_ptr<error const> const& reason);
+
+  /// For a caller.
+  [[nodiscard]] std::shared_ptr<error const> explain(status const& ended) const;
+
+ private:
+  struct question;
+  using question_ptr = std::shared_ptr<question>;
+
+  template <class Answer>
+  void begin(scripting::send_options const& send,
+             std::function<void(milliseconds timeout, channel::handler<Answer>)> ask, handler<Answer> done);
+  void attempt(question_ptr const& asked);
+  void on_answer(question_ptr const& asked, status const& ended);
+  void end(question_ptr const& asked, status const& ended, std::shared_ptr<error const> const& failure);
+  [[nodiscard]] time_point limit_of(question const& asked) const noexcept;
+
+  reactor::loop& loop_;
+  engine::client_constants const& client_;
+  client_stats& counts_;
+  std::string const prefix_;
+  std::shared_ptr<mailbox> const mail_;
+  channel& channel_;
+  std::set<question_ptr> open_;
+  bool up_ = false;
+  std::shared_ptr<error const> down_because_;
+  std::shared_ptr<error const> shut_because_;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,238 @@
+// How a lock on etcd is asked for.
+
+#include <algorithm>
+#include <utility>
+
+#include "etcd/backend.hpp"
+#include "etcd/keys.hpp"
+#include "etcd/taking.hpp"
+
+namespace holdfast::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often one request begins anew, because the lease has ended meanwhile, or somebody has deleted the key.
+constexpr int most_beginnings = 5;
+
+/// Not known: the holder's lease may be extended at any time.
+constexpr milliseconds unknown_ttl{-2};
+
+}  // namespace
+
+void backend::acquire(engine::recipe const& /*lock_recipe*/, std::string_view name,
+                      engine::acquire_request const& request, handler<engine::verdict> done,
+                      scripting::send_options send) {
+  auto const wanted = std::make_shared<taking>();
+  wanted->of = at(name, request.owner);
+  wanted->ttl = request.ttl;
+  wanted->join = request.join;
+  wanted->send = send;
+  wanted->done = std::move(done);
+  enqueue(wanted->of, [this, wanted] { take(wanted); });
+}
+
+void backend::take(taking_ptr const& wanted) {
+  auto& of = *wanted->of;
+  if (of.lease && of.lease->over) {
+    leases_.give(*of.lease, of.name, boot_clock::now());
+    of.lease.reset();
+    of.revision = 0;
+    of.held = false;
+    of.unsure = false;
+  }
+  if (++wanted->beginnings > most_beginnings) {
+    finish(wanted, {.content = engine::failed{
+                        .reason = std::make_shared<error const>(
+                            errc::refused,
+                            client_.url + ": the place in the queue of \"" + of.name +
+                                "\" was deleted again and again: does something else delete keys below \"" +
+                                keys::folder(prefix_, of.name) + "\"?")}});
+    return;
+  }
+  if (!of.lease) of.lease = leases_.take(of.name, std::chrono::ceil<std::chrono::seconds>(wanted->ttl));
+  leases_.when_granted(of.lease, wanted->send, [this, wanted](response<lease_grant> const* failure) {
+    auto& granted = *wanted->of;
+    if (failure != nullptr) {
+      granted.lease.reset();
+      finish_failed(wanted, *failure);
+      return;
+    }
+    granted.key = keys::place(keys::folder(prefix_, granted.name), granted.lease->id);
+    if (granted.revision == 0) {
+      make_key(wanted);
+    } else {
+      look(wanted);
+    }
+  });
+}
+
+/// Who waits makes its key in any case. Who only tries makes it if there is none.
+void backend::make_key(taking_ptr const& wanted) {
+  auto const& of = *wanted->of;
+  auto const folder = keys::folder(prefix_, of.name);
+  auto const end = keys::end_of(folder);
+  range const first{.key = folder, .end = end, .limit = 1};
+  transaction what{.then = {put{.key = of.key, .value = of.value, .lease = of.lease->id}},
+                   .otherwise = {range{.key = of.key}, first}};
+  if (wanted->join) {
+    what.when.push_back({.key = of.key, .equals = std::int64_t{0}});
+    what.then.emplace_back(
+        range{.key = folder, .end = end, .sorted = range::order::newest_first, .limit = 2});
+    what.then.emplace_back(first);
+  } else {
+    what.when.push_back({.key = folder, .end = end, .equals = std::int64_t{0}});
+  }
+  server_.transact(std::move(what), wanted->send,
+                   [this, wanted](response<outcome>&& answer) { on_made(wanted, std::move(answer)); });
+}
+
+void backend::on_made(taking_ptr const& wanted, response<outcome>&& answer) {
+  auto& of = *wanted->of;
+  of.unsure = of.unsure || answer.resent;
+  if (answer.ended.what == status::kind::no_such_lease) {
+    leases_.note_over(of.lease);
+    take(wanted);
+    return;
+  }
+  if (!answer.ok()) {
+    of.unsure = of.unsure || (answer.failure && answer.sent);
+    finish_failed(wanted, answer);
+    return;
+  }
+  auto& [revision, succeeded, answers] = answer.value;
+  if (succeeded) {
+    of.revision = revision;
+    if (!wanted->join) {
+      finish_granted(wanted);
+      return;
+    }
+    auto& newest = answers.at(1);
+    std::erase_if(newest.keys, [&](key_value const& each) { return each.key == of.key; });
+    of.ahead = newest.count - 1;
+    on_position(wanted, newest, answers.at(2), revision);
+    return;
+  }
+  auto const& own = answers.at(0).keys;
+  if (own.empty()) {  // it only tries, and there is another one
+    finish_busy(wanted, answers.at(1));
+  } else if (own.front().value == of.value) {
+    of.revision = own.front().create_revision;
+    of.ahead = answers.at(1).count;
+    look(wanted);
+  } else {
+    remove_stale(wanted, own.front());
+  }
+}
+
+/// An earlier owner of ours has left it: it is under our lease, and nobody has that name under it any more.
+void backend::remove_stale(taking_ptr const& wanted, key_value const& stale) {
+  server_.transact(
+      {.when = {{.key = stale.key, .equals = stale.create_revision}}, .then = {remove{stale.key}}},
+      wanted->send, [this, wanted](response<outcome>&& answer) {
+        if (answer.ok()) {
+          take(wanted);
+        } else {
+          finish_failed(wanted, answer);
+        }
+      });
+}
+
+void backend::look(taking_ptr const& wanted) {
+  auto const& of = *wanted->of;
+  auto const folder = keys::folder(prefix_, of.name);
+  auto const end = keys::end_of(folder);
+  transaction what{.when = {{.key = of.key, .equals = of.revision}},
+                   .then = {range{.key = folder,
+                                  .end = end,
+                                  .sorted = range::order::newest_first,
+                                  .limit = 1,
+                                  .max_create_revision = of.revision - 1},
+                            range{.key = folder, .end = end, .limit = 1}}};
+  server_.transact(std::move(what), wanted->send,
+                   [this, wanted](response<outcome>&& answer) { on_looked(wanted, std::move(answer)); });
+}
+
+void backend::on_looked(taking_ptr const& wanted, response<outcome>&& answer) {
+  auto& of = *wanted->of;
+  if (!answer.ok()) {
+    finish_failed(wanted, answer);
+    return;
+  }
+  if (!answer.value.succeeded) {  // somebody has deleted it, or the lease has ended
+    of.revision = 0;
+    of.held = false;
+    unwatch(of);
+    take(wanted);
+    return;
+  }
+  on_position(wanted, answer.value.answers.at(0), answer.value.answers.at(1), answer.value.revision);
+}
+
+void backend::on_position(taking_ptr const& wanted, found const& before, found const& first,
+                          std::int64_t revision) {
+  auto& of = *wanted->of;
+  if (before.keys.empty()) {
+    finish_granted(wanted);
+    return;
+  }
+  auto const& next = before.keys.front();
+  if (next.lease == 0) {
+    auto const reason = std::make_shared<error const>(
+        errc::wrong_type,
+        client_.url + ": the key \"" + next.key +
+            "\" is no place of a lock: it has no lease, so the lock \"" + of.name +
+            "\" would never come free; choose another name, or delete the key if nothing needs it");
+    give_back(wanted->of, wanted->send, {});
+    finish(wanted, {.content = engine::failed{.reason = reason}});
+    return;
+  }
+  of.ahead =
+      next.key == first.keys.front().key ? 1 : std::max<std::int64_t>(2, std::min(of.ahead, first.count - 1));
+  if (wanted->join) watch(of, next.key, revision + 1);
+  finish_busy(wanted, first);
+}
+
+/// A lease that was extended long ago is extended first.
+void backend::finish_granted(taking_ptr const& wanted) {
+  auto& of = *wanted->of;
+  unwatch(of);
+  auto const lease = of.lease;
+  if (boot_clock::now() - lease->alive_from > lease->ttl / 2) {
+    leases_.confirm(lease, [this, wanted](bool alive) {
+      if (alive) {
+        finish_granted(wanted);
+      } else {
+        take(wanted);
+      }
+    });
+    return;
+  }
+  hold(wanted->of, wanted->ttl);
+  finish(wanted, {.content = engine::granted{.token = of.revision}, .sent_at = alive_since(of, wanted->ttl)});
+}
+
+engine::busy backend::busy_behind(place const& of, found const& first) const {
+  engine::busy reply{.pttl = unknown_ttl, .ahead = of.revision != 0 ? of.ahead : -1, .ticket = of.revision};
+  if (first.keys.empty()) return reply;
+  auto const& holder = first.keys.front();
+  reply.holder = keys::owner_in(holder.value);
+  if (reply.holder.empty()) reply.holder = holder.key;
+  // An owner of this client is either known to the engine, or just leaving.
+  if (reply.holder.starts_with(client_.uuid)) reply.holder.clear();
+  return reply;
+}
+
+void backend::finish_busy(taking_ptr const& wanted, found const& first) {
+  finish(wanted, {.content = busy_behind(*wanted->of, first), .sent_at = boot_clock::now()});
+}
+
+void backend::finish(taking_ptr const& wanted, engine::answer<engine::verdict>&& result) {
+  auto const of = wanted->of;
+  auto done = std::exchange(wanted->done, {});
+  done(std::move(result));
+  if (of->revision == 0 && !of->unsure && of->next.empty()) drop(of);
+  go_on(of);
+}
+
+}  // namespace holdfast::etcd

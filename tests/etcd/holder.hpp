@@ -1,0 +1,20 @@
+/// A holder in a process of its own: this program, started again.
+#pragma once
+
+#include "support/line_process.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace holdfast::test {
+
+/// To be called first in main().
+void hold_if_requested(int argc, char** argv);
+
+/// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".
+class holder : public line_process {
+ public:
+  holder(std::string const& url, std::string const& name, std::chrono::milliseconds ttl);
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,9 @@
+#include "holder.hpp"
+
+#include <gmock/gmock.h>
+
+int main(int argc, char** argv) {
+  holdfast::test::hold_if_requested(argc, argv);
+  testing::InitGoogleMock(&argc, argv);
+  return RUN_ALL_TESTS();
+}

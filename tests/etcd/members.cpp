@@ -1,0 +1,185 @@
+#include "members.hpp"
+
+#include "support/eventually.hpp"
+
+#include <csignal>
+#include <sstream>
+#include <stdexcept>
+
+namespace holdfast::test {
+namespace {
+
+/// Another process may take a port between free_port() and the bind.
+constexpr int most_tries = 5;
+
+void run(words const& command) {
+  process program{command};
+  if (program.wait() != 0) throw std::runtime_error{command.front() + " fails: " + program.err()};
+}
+
+std::string address(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+
+}  // namespace
+
+etcd_cluster::etcd_cluster(etcd_options options) : options_{std::move(options)} {
+  if (options_.tls) make_certificates();
+  auto const count = static_cast<std::size_t>(options_.members);
+  for (int tries = 0;; ++tries) {
+    client_ports_.clear();
+    peer_ports_.clear();
+    members_.clear();
+    for (std::size_t i = 0; i != count; ++i) {
+      client_ports_.push_back(free_port());
+      peer_ports_.push_back(free_port());
+    }
+    members_.resize(count);
+    for (std::size_t i = 0; i != count; ++i) members_[i].emplace(arguments(i));
+    auto const up = eventually(60s, [this] {
+      for (auto& each : members_) {
+        if (each->exit_code()) return true;  // its port is in use
+      }
+      return responds();
+    });
+    if (up && responds()) return;
+    if (tries == most_tries) throw std::runtime_error{"etcd doesn't start: " + members_[0]->err()};
+    for (std::size_t i = 0; i != count; ++i) {
+      members_[i].reset();
+      std::filesystem::remove_all(folder_ / ("data" + std::to_string(i)));
+    }
+  }
+}
+
+std::string etcd_cluster::endpoint(std::size_t member) const { return address(client_ports_[member]); }
+
+std::string etcd_cluster::url(std::string const& path) const {
+  std::string text = options_.tls ? "etcds://" : "etcd://";
+  for (std::size_t i = 0; i != members_.size(); ++i) {
+    if (i != 0) text += ',';
+    text += endpoint(i);
+  }
+  if (!path.empty()) text += "/" + path;
+  return options_.tls ? text + "?ca=" + ca_file() : text;
+}
+
+words etcd_cluster::arguments(std::size_t member) const {
+  auto const name = [](std::size_t i) { return "m" + std::to_string(i); };
+  std::string const scheme = options_.tls ? "https://" : "http://";
+  std::string all;
+  for (std::size_t i = 0; i != client_ports_.size(); ++i) {
+    if (i != 0) all += ',';
+    all += name(i) + "=http://" + address(peer_ports_[i]);
+  }
+  words command{"etcd",
+                "--name=" + name(member),
+                "--data-dir=" + (folder_ / ("data" + std::to_string(member))),
+                "--listen-client-urls=" + scheme + endpoint(member),
+                "--advertise-client-urls=" + scheme + endpoint(member),
+                "--listen-peer-urls=http://" + address(peer_ports_[member]),
+                "--initial-advertise-peer-urls=http://" + address(peer_ports_[member]),
+                "--initial-cluster=" + all,
+                "--initial-cluster-token=" + folder_.path().filename().string(),
+                "--log-level=error"};
+  if (options_.tls) {
+    command.push_back("--cert-file=" + (folder_ / "peer.crt"));
+    command.push_back("--key-file=" + (folder_ / "peer.key"));
+  }
+  command.insert(command.end(), options_.args.begin(), options_.args.end());
+  return command;
+}
+
+void etcd_cluster::make_certificates() const {
+  auto const ca = [this](std::string const& name) {
+    run({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+         "-days", "2", "-subj", "/CN=" + name, "-keyout", folder_ / (name + ".key"), "-out",
+         folder_ / (name + ".crt")});
+  };
+  ca("ca");
+  ca("other");
+  run({"openssl",
+       "req",
+       "-x509",
+       "-newkey",
+       "ec",
+       "-pkeyopt",
+       "ec_paramgen_curve:prime256v1",
+       "-nodes",
+       "-days",
+       "2",
+       "-subj",
+       "/CN=127.0.0.1",
+       "-addext",
+       "subjectAltName=IP:127.0.0.1",
+       "-addext",
+       "basicConstraints=critical,CA:FALSE",
+       "-CA",
+       folder_ / "ca.crt",
+       "-CAkey",
+       folder_ / "ca.key",
+       "-keyout",
+       folder_ / "peer.key",
+       "-out",
+       folder_ / "peer.crt"});
+}
+
+words etcd_cluster::ctl_words(words const& command, std::string const& user) const {
+  std::string all;
+  for (std::size_t i = 0; i != members_.size(); ++i) {
+    if (i != 0) all += ',';
+    all += endpoint(i);
+  }
+  words complete{"etcdctl", "--endpoints=" + all, "--command-timeout=20s"};
+  if (options_.tls) complete.push_back("--cacert=" + ca_file());
+  if (!user.empty()) complete.push_back("--user=" + user);
+  complete.insert(complete.end(), command.begin(), command.end());
+  return complete;
+}
+
+std::string etcd_cluster::ctl(words const& command, std::string const& user) const {
+  process program{ctl_words(command, user)};
+  if (program.wait() != 0)
+    throw std::runtime_error{"etcdctl " + command.front() + " fails: " + program.err()};
+  return program.out();
+}
+
+bool etcd_cluster::responds() const {
+  process program{ctl_words({"endpoint", "health"})};
+  return program.wait() == 0;
+}
+
+std::vector<std::string> etcd_cluster::keys(std::string const& prefix) const {
+  std::istringstream text{ctl({"get", prefix, "--prefix", "--keys-only", "--sort-by=CREATE"})};
+  std::vector<std::string> all;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.empty()) all.push_back(line);
+  }
+  return all;
+}
+
+std::size_t etcd_cluster::leader() const {
+  for (std::size_t i = 0; i != members_.size(); ++i) {
+    process program{{"etcdctl", "--endpoints=" + endpoint(i), "endpoint", "status"}};
+    if (program.wait() != 0) continue;
+    std::istringstream fields{program.out()};  // endpoint, id, version, size, leader, …
+    std::string field;
+    for (int n = 0; n != 5; ++n) std::getline(fields, field, ',');
+    if (field.find("true") != std::string::npos) return i;
+  }
+  throw std::runtime_error{"there is no leader"};
+}
+
+void etcd_cluster::kill9(std::size_t member) {
+  members_[member]->signal(SIGKILL);
+  (void)members_[member]->wait();
+}
+
+void etcd_cluster::start_again(std::size_t member) { members_[member].emplace(arguments(member)); }
+
+void etcd_cluster::freeze(std::size_t member) const { members_[member]->signal(SIGSTOP); }
+void etcd_cluster::thaw(std::size_t member) const { members_[member]->signal(SIGCONT); }
+
+etcd_cluster& shared_etcd() {
+  static etcd_cluster all;
+  return all;
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,73 @@
+// Three members, of which one ends or stands still.
+
+#include "members.hpp"
+#include "support/eventually.hpp"
+
+#include <gmock/gmock.h>
+
+#include <holdfast/client.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <atomic>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+class etcd_members : public testing::Test {
+ protected:
+  /// One holds the lock and another waits, while `happens` happens to the leader. Then the lock goes on.
+  template <class F>
+  void hold_and_wait(F happens) {
+    client first{all_.url(), {.patience = wait_limit}};
+    client second{all_.url(), {.patience = wait_limit}};
+    mutex here{first, "survives", {.ttl = 15s}};
+    mutex there{second, "survives", {.ttl = 15s}};
+    auto held = here.acquire();
+    std::atomic<bool> entered = false;
+    std::jthread waiter{[&] {
+      auto const later = there.acquire();
+      EXPECT_TRUE(later.valid());
+      entered = true;
+    }};
+    ASSERT_TRUE(eventually([&] { return all_.keys("survives/").size() == 2; }));
+    auto const renewals = first.stats().renewals;
+    happens();
+    ASSERT_TRUE(eventually(40s, [&] { return first.stats().renewals > renewals; }));
+    EXPECT_TRUE(held.valid());
+    EXPECT_FALSE(entered);
+    EXPECT_EQ(held.release(), release_result::released);
+    EXPECT_TRUE(eventually(40s, [&] { return entered.load(); }));
+  }
+
+  etcd_cluster all_{{.members = 3}};
+};
+
+TEST_F(etcd_members, go_on_when_the_leader_is_killed) {
+  hold_and_wait([this] { all_.kill9(all_.leader()); });
+}
+
+TEST_F(etcd_members, go_on_when_the_leader_is_frozen) {
+  auto const leader = all_.leader();
+  hold_and_wait([&] { all_.freeze(leader); });
+  all_.thaw(leader);
+}
+
+TEST_F(etcd_members, are_asked_again_when_a_majority_is_back) {
+  client etcd{all_.url(), {.patience = wait_limit}};
+  mutex lock{etcd, "majority", {.ttl = 30s}};
+  (void)lock.acquire().release();
+  all_.kill9(0);
+  all_.kill9(1);
+  std::atomic<bool> entered = false;
+  std::jthread waiter{[&] {
+    auto const held = lock.acquire();
+    entered = true;
+  }};
+  EXPECT_TRUE(always(300ms, [&] { return !entered; }));
+  all_.start_again(0);
+  EXPECT_TRUE(eventually(60s, [&] { return entered.load(); }));
+}
+
+}  // namespace
+}  // namespace holdfast::test

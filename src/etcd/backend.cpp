@@ -31,8 +31,8 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
       channel_{open(
           to,
           {.alive =
-               [this, mail = mail_](std::int64_t lease, std::chrono::seconds ttl) {
-                 mail->put([this, lease, ttl] { leases_.on_alive(lease, ttl); });
+               [this, mail = mail_](std::int64_t lease, std::chrono::seconds ttl, std::uint64_t term) {
+                 mail->put([this, lease, ttl, term] { leases_.on_alive(lease, ttl, term); });
                },
            .keep_alive_broken =
                [this, mail = mail_](status const& /*ended*/) { mail->put([this] { leases_.on_broken(); }); },
@@ -55,8 +55,9 @@ backend::~backend() { mail_->close(); }
 
 void backend::shut(std::shared_ptr<error const> const& reason) {
   listeners_.clear();
-  server_.shut(reason);
+  server_.refuse(reason);
   leases_.stop();
+  server_.fail_all();
   mail_->close();
   for (auto const& [owner, each] : places_) each->end.disarm();
   wake_all_.disarm();

@@ -68,7 +68,10 @@ class backend final : public engine::lock_backend {
   [[nodiscard]] place_ptr at(std::string_view name, std::string_view owner);
   static void enqueue(place_ptr const& of, callback<void()> step);
   static void go_on(place_ptr const& of);
-  void later(callback<void()> f) { mail_->put(std::move(f)); }
+  /// At once if the client is shut.
+  void later(callback<void()> f) {
+    if (!mail_->put(std::move(f))) f();
+  }
 
   void take(taking_ptr const& wanted);
   void make_key(taking_ptr const& wanted);
@@ -92,8 +95,10 @@ class backend final : public engine::lock_backend {
   void begin_passing(std::shared_ptr<passing> const& all);
   void on_passed(std::shared_ptr<passing> const& all, response<outcome>&& answer);
 
+  void check_all(std::shared_ptr<renewal> const& all);
   void check(std::shared_ptr<renewal> const& all, std::size_t from);
   void settle(std::shared_ptr<renewal> const& all);
+  void finish(renewal& whole);
 
   void hold(place_ptr const& of, milliseconds ttl);
   void watch(place& of, std::string const& key, std::int64_t from_revision);

@@ -13,8 +13,8 @@ namespace holdfast::etcd {
 
 /// The calls come from threads of the channel's own, without any lock, and not behind its destructor.
 struct channel_events {
-  /// The answer to keep_alive(). Zero: there is no such lease any more.
-  std::function<void(std::int64_t lease, std::chrono::seconds ttl)> alive;
+  /// The answer to keep_alive(), in that term. Zero: there is no such lease any more.
+  std::function<void(std::int64_t lease, std::chrono::seconds ttl, std::uint64_t term)> alive;
   /// The stream is gone: those keep-alives without an answer won't get one.
   std::function<void(status)> keep_alive_broken;
   /// The key of that watch was deleted. It is called once for each watch(): this, or watch_over.

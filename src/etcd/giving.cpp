@@ -183,7 +183,9 @@ void backend::on_passed(std::shared_ptr<passing> const& all, response<outcome>&&
     go_on(wanted->of);
     return;
   }
-  auto& [revision, succeeded, answers] = answer.value;
+  auto const revision = answer.value.revision;
+  auto const succeeded = answer.value.succeeded;
+  auto& answers = answer.value.answers;
   auto const copied =
       !succeeded && !answers.at(0).keys.empty() && answers.at(0).keys.front().value == to.value;
   if (!succeeded && !copied) {

@@ -101,7 +101,7 @@ void leases::ask(held_lease& about, time_point now) {
   loop_.arm(about.tick, now + patience(about));
 }
 
-void leases::on_alive(std::int64_t id, std::chrono::seconds ttl) {
+void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term) {
   auto const known = std::ranges::find(all_, id, &held_lease::id);
   if (known == all_.end()) return;
   auto const lease = *known;
@@ -110,9 +110,14 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl) {
     return;
   }
   if (lease->asked_at == time_point{}) return;
-  lease->alive_from = std::max(lease->alive_from, std::exchange(lease->asked_at, {}));
-  if (!stopped_) loop_.arm(lease->tick, lease->alive_from + lease->ttl / keep_alives_per_ttl);
+  lease->said = {.from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
+  if (!stopped_) loop_.arm(lease->tick, lease->said.from + lease->ttl / keep_alives_per_ttl);
   for (auto const& each : std::exchange(lease->until_alive, {})) each(true);
+}
+
+void leases::note_majority(held_lease& under, outcome const& answer, time_point sent_at) noexcept {
+  if (answer.term == under.said.term && sent_at >= under.said.answered_at)
+    under.alive_from = std::max(under.alive_from, under.said.from);
 }
 
 void leases::on_broken() {
@@ -167,8 +172,11 @@ void leases::revoke(lease_ptr const& unused) {
 
 void leases::stop() {
   stopped_ = true;
-  for (auto const& each : all_) {
+  auto const all = std::exchange(all_, {});
+  for (auto const& each : all) {
     each->tick.disarm();
+    each->over = true;
+    for (auto const& waiting : std::exchange(each->until_alive, {})) waiting(false);
     // A key that is kept, or whose release isn't confirmed, stays for its ttl.
     if (each->id != 0 && each->names.empty()) channel_.revoke(each->id, revoke_timeout, [](status const&) {});
   }

@@ -21,7 +21,15 @@ struct held_lease {
   /// For how long a key lasts that is confirmed now, counted from alive_from.
   std::chrono::seconds const ttl;
   std::int64_t id = 0;      ///< 0: not granted yet
-  time_point alive_from{};  ///< just before the request was sent whose answer has last extended it
+  time_point alive_from{};  ///< just before the request was sent that has last extended it for certain
+  /// The same of the newest keep-alive. A leader that has just lost its office, and doesn't know, answers
+  /// keep-alives by itself; so one counts as soon as a majority has answered a request that was sent behind
+  /// it in the same term.
+  struct {
+    time_point from{};
+    time_point answered_at{};
+    std::uint64_t term = 0;
+  } said{};
   time_point
       asked_at{};     ///< when a keep-alive was sent that isn't answered; the clock's epoch: there is none
   bool over = false;  ///< the server has forgotten it, and all its keys
@@ -62,8 +70,10 @@ class leases {
   /// `done` is called when a keep-alive that is sent from now on was answered, or the lease is over.
   void confirm(lease_ptr const& wanted, std::function<void(bool alive)> done);
   void note_over(lease_ptr const& gone);
+  /// The answer of a majority to a request that was sent then.
+  static void note_majority(held_lease& under, outcome const& answer, time_point sent_at) noexcept;
 
-  void on_alive(std::int64_t id, std::chrono::seconds ttl);
+  void on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term);
   void on_broken();
   /// Nothing is sent any more.
   void stop();

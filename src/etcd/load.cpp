@@ -22,6 +22,7 @@ std::string file_name() {
 }
 
 constinit open_channel loaded = nullptr;
+constinit int loaded_by = 0;  ///< see fork_generation
 
 open_channel load(std::string const& url) {
   auto const file = file_name();
@@ -31,8 +32,9 @@ open_channel load(std::string const& url) {
     throw error{errc::bad_url,
                 url + ": the part of Holdfast that speaks to etcd can't be loaded (" +
                     std::string{::dlerror()} +
-                    "); install the package libholdfast-etcd0, or build with -DHOLDFAST_ETCD=ON, and "
-                    "see docs/etcd.md"};
+                    "); it is libholdfast-etcd.so.0 of a build with -DHOLDFAST_ETCD=ON, and has to be where "
+                    "the linker "
+                    "looks, or where the environment variable HOLDFAST_ETCD_LIBRARY says (docs/etcd.md)"};
   }
   auto* const entry = ::dlsym(library, channel_entry);
   if (entry == nullptr) {
@@ -48,7 +50,16 @@ std::unique_ptr<channel> open(settings const& to, channel_events events, std::st
   open_channel entry = nullptr;
   {
     std::lock_guard const hold{guard_across_fork(static_cast<void const*>(&loaded))};
-    if (loaded == nullptr) loaded = load(url);
+    if (loaded == nullptr) {
+      loaded = load(url);
+      loaded_by = fork_generation();
+    }
+    if (loaded_by != fork_generation()) {
+      throw error{errc::forked,
+                  url +
+                      ": this process was forked by one that has used etcd, and gRPC has no threads in "
+                      "it; make the client before that one's first, or call exec()"};
+    }
     entry = loaded;
   }
   return std::unique_ptr<channel>{entry(to, std::move(events))};

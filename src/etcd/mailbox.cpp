@@ -6,37 +6,45 @@
 
 namespace holdfast::etcd {
 
-void mailbox::put(letter f) {
+bool mailbox::put(letter&& f) {
   std::lock_guard const hold{guard_};
-  if (loop_ == nullptr) return;
+  if (loop_ == nullptr) return false;
   letters_.push_back(std::move(f));
   if (!std::exchange(posted_, true))
     boost::asio::post(loop_->io(), [self = shared_from_this()] { self->deliver(); });
+  return true;
 }
 
-void mailbox::close() noexcept {
-  std::lock_guard const hold{guard_};
-  loop_ = nullptr;
+void mailbox::close() {
+  for (;;) {
+    std::vector<letter> all;
+    {
+      std::lock_guard const hold{guard_};
+      all.swap(letters_);
+      if (all.empty()) {
+        loop_ = nullptr;
+        return;
+      }
+    }
+    for (auto& each : all) each();
+  }
 }
 
 void mailbox::deliver() {
-  std::vector<letter> all;
   reactor::loop* loop = nullptr;
   {
     std::lock_guard const hold{guard_};
     posted_ = false;
-    all.swap(letters_);
     loop = loop_;
   }
   if (loop == nullptr) return;
   reactor::handling const hold{*loop};
-  for (auto& each : all) {
-    {
-      std::lock_guard const still{guard_};
-      if (loop_ == nullptr) return;
-    }
-    each();
+  std::vector<letter> all;
+  {
+    std::lock_guard const still{guard_};
+    all.swap(letters_);
   }
+  for (auto& each : all) each();
 }
 
 }  // namespace holdfast::etcd

@@ -17,10 +17,10 @@ class mailbox : public std::enable_shared_from_this<mailbox> {
 
   explicit mailbox(reactor::loop& loop) noexcept : loop_{&loop} {}
 
-  /// From any thread.
-  void put(letter f);
-  /// Under the client's lock: nothing is called from then on.
-  void close() noexcept;
+  /// From any thread. False: it is closed, and `f` as it was.
+  bool put(letter&& f);
+  /// Under the client's lock: calls all that is in it. Nothing is called from then on.
+  void close();
 
  private:
   void deliver();

@@ -26,9 +26,11 @@ struct backend::renewal {
   scripting::send_options send{};
   handler<engine::renewals> done{};
   std::vector<entry> all{};
-  std::size_t open = 1;  ///< answers, and one until all requests are made
+  std::size_t extending = 0;  ///< keep-alives without an answer
+  std::size_t open = 1;       ///< requests without an answer, and one until all are made
   time_point sent_at = time_point::max();
   std::variant<std::monostate, engine::refused, engine::failed> trouble{};
+  reactor::timer give_up{{}};
 };
 
 void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
@@ -47,18 +49,34 @@ void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
     auto const revision = gone ? 0 : of->revision;
     all->all.push_back({.of = std::move(of), .revision = revision, .gone = gone});
   }
+  all->extending = under.size();
   for (auto const& each : under) {
-    ++all->open;
     leases_.confirm(each, [this, all, each](bool alive) {
       for (auto& entry : all->all) {
         if (!alive && entry.of && entry.of->lease == each) entry.gone = true;
       }
-      settle(all);
+      if (--all->extending == 0) check_all(all);
     });
   }
-  for (std::size_t from = 0; from < all->all.size(); from += keys_per_request) check(all, from);
+  all->give_up.set([this, weak = std::weak_ptr{all}] {
+    auto const still = weak.lock();
+    if (!still) return;
+    auto const& reason = server_.down_because();
+    still->trouble = engine::failed{.reason = reason ? reason
+                                                     : server_.explain({.what = status::kind::unreachable,
+                                                                        .text = "no answer to a keep-alive"}),
+                                    .sent = true};
+    finish(*still);
+  });
+  if (send.give_up != time_point::max()) loop_.arm(all->give_up, send.give_up);
   // No handler is called before this has returned.
-  later([this, all] { settle(all); });
+  if (under.empty()) later([this, all] { check_all(all); });
+}
+
+/// Behind the answers to the keep-alives: see held_lease::said.
+void backend::check_all(std::shared_ptr<renewal> const& all) {
+  for (std::size_t from = 0; from < all->all.size(); from += keys_per_request) check(all, from);
+  settle(all);
 }
 
 /// Whether the keys are there, as they were made. Only if some isn't, each by itself.
@@ -80,7 +98,12 @@ void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
       auto const result = no_outcome<engine::renewals>(answer);
       if (auto const* const refusal = result.refusal()) all->trouble = *refusal;
       if (auto const* const failure = result.failure()) all->trouble = *failure;
-    } else if (!answer.value.succeeded) {
+    }
+    for (auto const i : asked) {
+      auto const& of = *all->all[i].of;
+      if (answer.ok() && of.lease) leases::note_majority(*of.lease, answer.value, answer.sent_at);
+    }
+    if (answer.ok() && !answer.value.succeeded) {
       for (std::size_t i = 0; i != asked.size(); ++i) {
         auto const& keys = answer.value.answers.at(i).keys;
         auto& entry = all->all[asked[i]];
@@ -92,7 +115,14 @@ void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
 }
 
 void backend::settle(std::shared_ptr<renewal> const& all) {
-  if (--all->open != 0) return;
+  if (--all->open == 0) finish(*all);
+}
+
+void backend::finish(renewal& whole) {
+  auto* const all = &whole;
+  if (!all->done) return;
+  all->give_up.disarm();
+  auto done = std::exchange(all->done, {});
   engine::answer<engine::renewals> result;
   if (auto const* const refusal = std::get_if<engine::refused>(&all->trouble)) {
     result.content = *refusal;
@@ -115,8 +145,7 @@ void backend::settle(std::shared_ptr<renewal> const& all) {
     result.sent_at = all->sent_at == time_point::max() ? boot_clock::now() : all->sent_at;
     result.content = std::move(found);
   }
-  auto done = std::exchange(all->done, {});
-  if (done) done(std::move(result));
+  done(std::move(result));
 }
 
 /// How long a key without a watchdog stays is up to this client, whose lease in etcd lives on.

@@ -68,10 +68,8 @@ void server::begin(scripting::send_options const& send,
   };
   open_.insert(asked);
   loop_.add_interest(1);
-  if (shut_because_) {
-    mail_->put([this, asked] { end(asked, {.what = status::kind::unreachable}, shut_because_); });
-    return;
-  }
+  if (over_) end(asked, {.what = status::kind::unreachable}, shut_because_);
+  if (shut_because_) return;
   attempt(asked);
 }
 
@@ -129,7 +127,8 @@ void server::on_answer(question_ptr const& asked, status const& ended) {
     return;
   }
   asked->again.set([this, self = std::weak_ptr{asked}] {
-    if (auto const still = self.lock()) {
+    auto const still = self.lock();
+    if (still && !shut_because_) {
       ++counts_.resent;
       attempt(still);
     }
@@ -147,12 +146,12 @@ void server::end(question_ptr const& asked, status const& ended,
   done(*asked, ended, failure);
 }
 
-void server::shut(std::shared_ptr<error const> const& reason) {
-  shut_because_ = reason;
+void server::fail_all() {
   while (!open_.empty()) {
     auto const next = *open_.begin();
-    end(next, {.what = status::kind::unreachable}, reason);
+    end(next, {.what = status::kind::unreachable}, shut_because_);
   }
+  over_ = true;
 }
 
 std::shared_ptr<error const> server::explain(status const& ended) const {

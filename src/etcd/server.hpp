@@ -46,8 +46,10 @@ class server {
   [[nodiscard]] bool idle() const noexcept { return open_.empty(); }
   [[nodiscard]] bool up() const noexcept { return up_; }
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
-  /// Fails all requests, and all later ones.
-  void shut(std::shared_ptr<error const> const& reason);
+  /// Nothing is sent from now on.
+  void refuse(std::shared_ptr<error const> const& reason) { shut_because_ = reason; }
+  /// Behind that: all requests fail, and all later ones, these at once.
+  void fail_all();
 
   /// For a caller.
   [[nodiscard]] std::shared_ptr<error const> explain(status const& ended) const;
@@ -74,6 +76,7 @@ class server {
   bool up_ = false;
   std::shared_ptr<error const> down_because_;
   std::shared_ptr<error const> shut_because_;
+  bool over_ = false;  ///< fail_all() has returned
 };
 
 }  // namespace holdfast::etcd

@@ -100,8 +100,10 @@ void backend::on_made(taking_ptr const& wanted, response<outcome>&& answer) {
     finish_failed(wanted, answer);
     return;
   }
-  auto& [revision, succeeded, answers] = answer.value;
-  if (succeeded) {
+  leases::note_majority(*of.lease, answer.value, answer.sent_at);
+  auto const revision = answer.value.revision;
+  auto& answers = answer.value.answers;
+  if (answer.value.succeeded) {
     of.revision = revision;
     if (!wanted->join) {
       finish_granted(wanted);
@@ -166,6 +168,7 @@ void backend::on_looked(taking_ptr const& wanted, response<outcome>&& answer) {
     take(wanted);
     return;
   }
+  leases::note_majority(*of.lease, answer.value, answer.sent_at);
   on_position(wanted, answer.value.answers.at(0), answer.value.answers.at(1), answer.value.revision);
 }
 
@@ -201,7 +204,7 @@ void backend::finish_granted(taking_ptr const& wanted) {
   if (boot_clock::now() - lease->alive_from > lease->ttl / 2) {
     leases_.confirm(lease, [this, wanted](bool alive) {
       if (alive) {
-        finish_granted(wanted);
+        look(wanted);
       } else {
         take(wanted);
       }

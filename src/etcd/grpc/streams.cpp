@@ -25,12 +25,12 @@ std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive()
   guard hold{mutex_};
   if (closing_ || keep_alives_) return keep_alives_;
   auto const at = current_;
-  auto const opened = std::make_shared<keep_alive_stream>(
-      keep_alive_stream::events{.answer =
-                                    [this](etcdserverpb::LeaseKeepAliveResponse const& answer) {
-                                      events_.alive(answer.id(), std::chrono::seconds{answer.ttl()});
-                                    },
-                                .ended = {}});
+  auto const opened = std::make_shared<keep_alive_stream>(keep_alive_stream::events{
+      .answer =
+          [this](etcdserverpb::LeaseKeepAliveResponse const& answer) {
+            events_.alive(answer.id(), std::chrono::seconds{answer.ttl()}, answer.header().raft_term());
+          },
+      .ended = {}});
   opened->on_end([this, at, self = opened.get()](::grpc::Status const& ended) {
     {
       guard const held{mutex_};

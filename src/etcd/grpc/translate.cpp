@@ -53,7 +53,9 @@ etcdserverpb::TxnRequest to_message(transaction const& what) {
 }
 
 outcome to_value(etcdserverpb::TxnResponse const& answer) {
-  outcome value{.revision = answer.header().revision(), .succeeded = answer.succeeded()};
+  outcome value{.revision = answer.header().revision(),
+                .term = answer.header().raft_term(),
+                .succeeded = answer.succeeded()};
   value.answers.reserve(static_cast<std::size_t>(answer.responses_size()));
   for (auto const& each : answer.responses()) {
     auto& next = value.answers.emplace_back();

@@ -3,14 +3,41 @@
 #include <holdfast/client.hpp>
 #include <holdfast/mutex.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::test {
 
+namespace {
+
+/// To compare by hand with the peer's `cycle`: holdfast_etcd cycle URL NAME TIMES writes the median in
+/// microseconds.
+void cycle(std::string const& url, std::string const& name, int times) {
+  client etcd{url, {.patience = std::chrono::seconds{20}}};
+  mutex lock{etcd, name};
+  std::vector<std::int64_t> took;
+  for (int i = 0; i != times; ++i) {
+    auto const begun = std::chrono::steady_clock::now();
+    (void)lock.acquire().release();
+    took.push_back(
+        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun)
+            .count());
+  }
+  std::ranges::sort(took);
+  std::cout << "median " << took[took.size() / 2] << std::endl;
+}
+
+}  // namespace
+
 void hold_if_requested(int argc, char** argv) {
+  if (argc == 5 && std::string_view{argv[1]} == "cycle") {
+    cycle(argv[2], argv[3], std::stoi(argv[4]));
+    std::exit(0);
+  }
   if (argc != 5 || std::string_view{argv[1]} != "hold") return;
   try {
     client etcd{argv[2], {.patience = std::chrono::seconds{20}}};

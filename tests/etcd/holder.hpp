@@ -8,7 +8,7 @@
 
 namespace holdfast::test {
 
-/// To be called first in main().
+/// To be called first in main(): a holder, or a measurement.
 void hold_if_requested(int argc, char** argv);
 
 /// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".

@@ -37,14 +37,22 @@ class stream final : public ::grpc::ClientBidiReactor<Request, Response>,
     this->StartRead(&incoming_);
     this->StartCall();
     Request const* next = nullptr;
+    bool over = false;
     {
       std::lock_guard const hold{guard_};
       begun_ = true;
-      if (ended_ || outgoing_.empty()) return;
-      writing_ = true;
-      next = &outgoing_.front();
-      this->AddHold();
+      over = ended_;
+      if (!over && !outgoing_.empty()) {
+        writing_ = true;
+        next = &outgoing_.front();
+        this->AddHold();
+      }
     }
+    if (over) {
+      context_.TryCancel();
+      this->RemoveHold();
+    }
+    if (next == nullptr) return;
     this->StartWrite(next);
     this->RemoveHold();
   }
@@ -67,7 +75,7 @@ class stream final : public ::grpc::ClientBidiReactor<Request, Response>,
   void end() {
     {
       std::lock_guard const hold{guard_};
-      if (std::exchange(ended_, true)) return;
+      if (std::exchange(ended_, true) || !begun_) return;
     }
     context_.TryCancel();
     this->RemoveHold();

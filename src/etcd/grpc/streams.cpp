@@ -36,6 +36,7 @@ std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive()
       guard const held{mutex_};
       if (keep_alives_.get() == self) keep_alives_ = nullptr;
     }
+    leave(at);
     events_.keep_alive_broken(read(ended, members_[at]->endpoint));
     on_stream_over();
   });
@@ -69,7 +70,7 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
   auto const at = current_;
   auto const opened = std::make_shared<watch_stream>(watch_stream::events{
       .answer = [this](etcdserverpb::WatchResponse const& answer) { on_watch(answer); }, .ended = {}});
-  opened->on_end([this, self = opened.get()](::grpc::Status const& /*ended*/) {
+  opened->on_end([this, at, self = opened.get()](::grpc::Status const& /*ended*/) {
     std::vector<std::uint64_t> over;
     {
       guard const held{mutex_};
@@ -80,6 +81,7 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
         return true;
       });
     }
+    leave(at);
     for (auto const number : over) events_.watch_over(number);
     on_stream_over();
   });

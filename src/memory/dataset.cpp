@@ -1,10 +1,10 @@
 #include "memory/dataset.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <stdexcept>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "memory/arguments.hpp"
@@ -29,53 +29,57 @@ bool tells_a_change(resp::reply const& reply) {
 
 dataset::known_command const* dataset::find_command(std::string_view name) {
   using enum effect;
-  static std::unordered_map<std::string_view, known_command> const all{
-      {"PING", {&dataset::ping, none}},
-      {"TIME", {&dataset::time, none}},
-      {"PUBLISH", {&dataset::publish, none}},
-      {"DEL", {&dataset::del, write_if_told}},
-      {"EXISTS", {&dataset::exists, none}},
-      {"TYPE", {&dataset::type, none}},
-      {"PEXPIRE", {&dataset::pexpire, write_if_told}},
-      {"PTTL", {&dataset::pttl, none}},
-      {"GET", {&dataset::get, none}},
-      {"SET", {&dataset::set, write_if_told}},
-      {"INCR", {&dataset::incr, write}},
-      {"INCRBY", {&dataset::incrby, write}},
-      {"DECRBY", {&dataset::decrby, write}},
-      {"GETRANGE", {&dataset::getrange, none}},
-      {"APPEND", {&dataset::append, write}},
-      {"HSET", {&dataset::hset, write}},
-      {"HSETNX", {&dataset::hsetnx, write_if_told}},
-      {"HGET", {&dataset::hget, none}},
-      {"HDEL", {&dataset::hdel, write_if_told}},
-      {"HEXISTS", {&dataset::hexists, none}},
-      {"HLEN", {&dataset::hlen, none}},
-      {"HKEYS", {&dataset::hkeys, none}},
-      {"HGETALL", {&dataset::hgetall, none}},
-      {"HSTRLEN", {&dataset::hstrlen, none}},
-      {"HSCAN", {&dataset::hscan, none}},
-      {"LPOS", {&dataset::lpos, none}},
-      {"ZADD", {&dataset::zadd, write}},
-      {"ZINCRBY", {&dataset::zincrby, write}},
-      {"ZREM", {&dataset::zrem, write_if_told}},
-      {"ZSCORE", {&dataset::zscore, none}},
-      {"ZRANK", {&dataset::zrank, none}},
-      {"ZCARD", {&dataset::zcard, none}},
-      {"ZCOUNT", {&dataset::zcount, none}},
-      {"ZRANGE", {&dataset::zrange, none}},
-      {"ZPOPMIN", {&dataset::zpopmin, write_if_told}},
-      {"ZRANGEBYSCORE", {&dataset::zrangebyscore, none}},
-      {"ZREMRANGEBYRANK", {&dataset::zremrangebyrank, write_if_told}},
-      {"LPUSH", {&dataset::lpush, write}},
-      {"RPUSH", {&dataset::rpush, write}},
-      {"LLEN", {&dataset::llen, none}},
-      {"LPOP", {&dataset::lpop, write_if_told}},
-      {"LINDEX", {&dataset::lindex, none}},
-      {"LRANGE", {&dataset::lrange, none}},
-      {"LREM", {&dataset::lrem, write_if_told}}};
-  auto const found = all.find(name);
-  return found == all.end() ? nullptr : &found->second;
+  // Not a table that exit() destroys: clients give back afterwards what they hold.
+  static constexpr auto all = [] {
+    auto table = std::to_array<known_command>({{"PING", &dataset::ping, none},
+                                               {"TIME", &dataset::time, none},
+                                               {"PUBLISH", &dataset::publish, none},
+                                               {"DEL", &dataset::del, write_if_told},
+                                               {"EXISTS", &dataset::exists, none},
+                                               {"TYPE", &dataset::type, none},
+                                               {"PEXPIRE", &dataset::pexpire, write_if_told},
+                                               {"PTTL", &dataset::pttl, none},
+                                               {"GET", &dataset::get, none},
+                                               {"SET", &dataset::set, write_if_told},
+                                               {"INCR", &dataset::incr, write},
+                                               {"INCRBY", &dataset::incrby, write},
+                                               {"DECRBY", &dataset::decrby, write},
+                                               {"GETRANGE", &dataset::getrange, none},
+                                               {"APPEND", &dataset::append, write},
+                                               {"HSET", &dataset::hset, write},
+                                               {"HSETNX", &dataset::hsetnx, write_if_told},
+                                               {"HGET", &dataset::hget, none},
+                                               {"HDEL", &dataset::hdel, write_if_told},
+                                               {"HEXISTS", &dataset::hexists, none},
+                                               {"HLEN", &dataset::hlen, none},
+                                               {"HKEYS", &dataset::hkeys, none},
+                                               {"HGETALL", &dataset::hgetall, none},
+                                               {"HSTRLEN", &dataset::hstrlen, none},
+                                               {"HSCAN", &dataset::hscan, none},
+                                               {"LPOS", &dataset::lpos, none},
+                                               {"ZADD", &dataset::zadd, write},
+                                               {"ZINCRBY", &dataset::zincrby, write},
+                                               {"ZREM", &dataset::zrem, write_if_told},
+                                               {"ZSCORE", &dataset::zscore, none},
+                                               {"ZRANK", &dataset::zrank, none},
+                                               {"ZCARD", &dataset::zcard, none},
+                                               {"ZCOUNT", &dataset::zcount, none},
+                                               {"ZRANGE", &dataset::zrange, none},
+                                               {"ZPOPMIN", &dataset::zpopmin, write_if_told},
+                                               {"ZRANGEBYSCORE", &dataset::zrangebyscore, none},
+                                               {"ZREMRANGEBYRANK", &dataset::zremrangebyrank, write_if_told},
+                                               {"LPUSH", &dataset::lpush, write},
+                                               {"RPUSH", &dataset::rpush, write},
+                                               {"LLEN", &dataset::llen, none},
+                                               {"LPOP", &dataset::lpop, write_if_told},
+                                               {"LINDEX", &dataset::lindex, none},
+                                               {"LRANGE", &dataset::lrange, none},
+                                               {"LREM", &dataset::lrem, write_if_told}});
+    std::ranges::sort(table, {}, &known_command::name);
+    return table;
+  }();
+  auto const* const found = std::ranges::lower_bound(all, name, {}, &known_command::name);
+  return found == all.end() || found->name != name ? nullptr : found;
 }
 
 resp::reply dataset::execute(command words, time_point now) {

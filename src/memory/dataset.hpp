@@ -86,6 +86,7 @@ class dataset {
     write_if_told,  ///< if its reply says so: in doubt it hasn't, and a WAIT then counts less
   };
   struct known_command {
+    std::string_view name;
     handler carry_out;
     effect has;
   };

@@ -19,10 +19,14 @@ extern "C" {
 namespace holdfast::memory {
 namespace {
 
+/// What the commands of a script that runs need.
+struct execution {
+  lua_scripts::redis_call const& call;
+  std::vector<std::string_view>& words;  ///< room for those of one
+  std::exception_ptr thrown{};
+};
 /// The interpreter runs one script at a time, on one thread.
-thread_local lua_scripts::redis_call const* current_call = nullptr;
-/// The exception of a command of the running script.
-thread_local std::exception_ptr thrown_by_call;
+constinit thread_local execution* current = nullptr;
 
 void push(lua_State* lua, std::string_view text) { lua_pushlstring(lua, text.data(), text.size()); }
 
@@ -78,16 +82,16 @@ std::string_view argument(lua_State* lua, int index) {
 }
 
 int call_redis(lua_State* lua, bool raises) {
-  thread_local std::vector<std::string_view> words;  // of one command at a time
+  auto& words = current->words;
   auto failed = false;
   words.clear();
   for (auto i = 1; i <= lua_gettop(lua); ++i) words.push_back(argument(lua, i));
   try {
-    auto const reply = (*current_call)(words);
+    auto const reply = current->call(words);
     push(lua, reply, words.front() == "SET" || words.front() == "TYPE");
     failed = reply.is_error() && raises;
   } catch (...) {  // may not cross the interpreter, which is C: run() throws it again
-    thrown_by_call = std::current_exception();
+    current->thrown = std::current_exception();
     push(lua, "exception");
     failed = true;
   }
@@ -165,7 +169,7 @@ std::string sha1_of(std::string_view source) {
 
 void lua_scripts::closer::operator()(lua_State* state) const noexcept { lua_close(state); }
 
-lua_scripts::lua_scripts() : state_{luaL_newstate()} {
+lua_scripts::lua_scripts() : state_{lua_newstate(allocate, &memory_)} {
   if (!state_) throw std::runtime_error{"no Lua interpreter"};
   auto* const lua = state_.get();
   luaL_openlibs(lua);
@@ -195,12 +199,13 @@ resp::reply lua_scripts::run(script const& what, command keys, command args, red
   lua_rawgeti(lua, LUA_REGISTRYINDEX, what.place);
   set_global(lua, "KEYS", keys);
   set_global(lua, "ARGV", args);
-  current_call = &call;
+  execution running{.call = call, .words = words_};
+  current = &running;
   auto const failed = lua_pcall(lua, 0, 1, 0) != 0;
-  current_call = nullptr;
-  if (auto const thrown = std::exchange(thrown_by_call, nullptr)) {
+  current = nullptr;
+  if (running.thrown) {
     lua_settop(lua, 0);
-    std::rethrow_exception(thrown);
+    std::rethrow_exception(running.thrown);
   }
   auto result = failed && lua_type(lua, -1) == LUA_TSTRING
                     ? resp::make_error("ERR " + std::string{text_at(lua, -1)})

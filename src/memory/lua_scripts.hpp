@@ -48,6 +48,7 @@ class lua_scripts {
 
   std::unique_ptr<lua_State, closer> state_;
   std::unordered_map<std::string, script, size_of, std::equal_to<>> compiled_;  ///< by their texts
+  std::vector<std::string_view> words_;  ///< room for those of one command
 };
 
 }  // namespace holdfast::memory

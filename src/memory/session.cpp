@@ -80,6 +80,7 @@ void session::receive(std::string_view bytes) {
 }
 
 void session::serve(std::string_view bytes) {
+  now_ = boot_clock::now();
   while (!ended_ && !home_.is(trouble::paused)) {
     auto const from = bytes;
     if (!resp::take_whole_command(bytes, words_) || words_.empty()) break;
@@ -157,10 +158,9 @@ resp::reply session::carry_out(command words) {
   auto const verb = words.front();
   if (verb == "CLIENT") return about_client(words);
   if (verb == "SCAN") return scan(words);
-  if (verb == "KEYS")
-    return make_array(texts(home_.server().data(boot_clock::now()).keys(), std::string{word(words, 1)}));
+  if (verb == "KEYS") return make_array(texts(home_.server().data(now_).keys(), std::string{word(words, 1)}));
   if (verb == "FLUSHALL") {
-    home_.server().data(boot_clock::now()).clear();
+    home_.server().data(now_).clear();
     return make_text("OK");
   }
   if (verb == "SCRIPT" && word(words, 1) == "FLUSH") {
@@ -172,7 +172,7 @@ resp::reply session::carry_out(command words) {
   if (verb == "COMMAND") return make_array(std::vector<resp::reply>(words.size() - 2));
   if (verb == "PUBSUB") return about_channels(words);
   if (verb == "PING" && !channels_.empty()) return make_array({make_text("pong"), make_text("")});
-  return home_.server().execute(words, boot_clock::now());
+  return home_.server().execute(words, now_);
 }
 
 resp::reply session::about_client(command words) {
@@ -205,10 +205,10 @@ resp::reply session::about_channels(command words) const {
 
 /// All keys at once.
 resp::reply session::scan(command words) {
-  auto keys = home_.server().data(boot_clock::now()).keys();
+  auto keys = home_.server().data(now_).keys();
   if (auto const type = behind(words, "TYPE", {}); !type.empty()) {
     std::erase_if(keys, [&](std::string const& key) {
-      return home_.server().execute({"TYPE", key}, boot_clock::now()).text != type;
+      return home_.server().execute({"TYPE", key}, now_).text != type;
     });
   }
   return make_array({make_text("0"), make_array(texts(keys, std::string{behind(words, "MATCH", "*")}))});

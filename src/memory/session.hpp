@@ -62,6 +62,7 @@ class session {
   std::string name_{};
   std::string in_{};                       ///< not read yet: a part of a command, or all if it is paused
   std::vector<std::string_view> words_{};  ///< of the command that it reads
+  time_point now_{};                       ///< commands that come together are executed at one time
   /// From MULTI to EXEC.
   struct transaction {
     std::string commands{};

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <system_error>
 
 namespace holdfast::resp {
 namespace {
@@ -33,6 +35,17 @@ std::size_t take_number(char type, std::string_view& commands) {
   if (end == commands.size() || commands[end] != '\r') end = commands.find('\r', end);
   if (end == std::string_view::npos) return 0;
   commands.remove_prefix(std::min(end + line_end.size(), commands.size()));
+  return number;
+}
+
+/// Nothing: it isn't there, or not to its end.
+std::optional<std::size_t> take_whole_line(char type, std::string_view& commands) {
+  if (commands.empty() || commands.front() != type) return std::nullopt;
+  std::size_t number = 0;
+  auto const* const end = commands.data() + commands.size();
+  auto const read = std::from_chars(commands.data() + 1, end, number);
+  if (read.ec != std::errc{} || !std::string_view{read.ptr, end}.starts_with(line_end)) return std::nullopt;
+  commands = {read.ptr + line_end.size(), end};
   return number;
 }
 
@@ -107,15 +120,14 @@ std::vector<std::string_view> take_command(std::string_view& commands) {
 
 bool take_whole_command(std::string_view& commands, std::vector<std::string_view>& arguments) {
   auto left = commands;
-  auto const has_line = [&left] { return left.find('\n') != std::string_view::npos; };
-  if (!has_line()) return false;
-  arguments.resize(take_array_header(left));
+  auto size = take_whole_line('*', left);
+  if (!size) return false;
+  arguments.resize(*size);
   for (auto& argument : arguments) {
-    if (!has_line()) return false;
-    auto const size = take_number('$', left);
-    if (left.size() < size + line_end.size()) return false;
-    argument = left.substr(0, size);
-    left.remove_prefix(size + line_end.size());
+    size = take_whole_line('$', left);
+    if (!size || left.size() < *size + line_end.size()) return false;
+    argument = left.substr(0, *size);
+    left.remove_prefix(*size + line_end.size());
   }
   commands = left;
   return true;

@@ -69,6 +69,9 @@ void check_command(resp::reply const& reply) {
   std::string bytes;
   resp::append_command(bytes, words);
   require(resp::arguments_of(bytes) == words, "a command is read as it was written");
+  std::string_view left{bytes};
+  std::vector<std::string_view> again;
+  require(resp::take_whole_command(left, again) && again == words && left.empty(), "a server reads it, too");
 }
 
 }  // namespace

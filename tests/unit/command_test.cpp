@@ -40,4 +40,20 @@ TEST(command, writes_every_integer) {
   EXPECT_EQ(bulk(std::numeric_limits<std::int64_t>::min()), "$20\r\n-9223372036854775808\r\n");
 }
 
+TEST(command, is_taken_once_it_is_whole) {
+  std::string bytes;
+  append_command(bytes, {"SET", "a\r\nb", ""});
+  std::vector<std::string_view> words;
+  for (std::size_t size = 0; size != bytes.size(); ++size) {
+    auto come = std::string_view{bytes}.substr(0, size);
+    EXPECT_FALSE(take_whole_command(come, words)) << size;
+    EXPECT_EQ(come.size(), size);
+  }
+  auto const two = bytes + "*1";
+  std::string_view come{two};
+  EXPECT_TRUE(take_whole_command(come, words));
+  EXPECT_EQ(words, (std::vector<std::string_view>{"SET", "a\r\nb", ""}));
+  EXPECT_EQ(come, "*1");
+}
+
 }  // namespace

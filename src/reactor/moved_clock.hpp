@@ -11,6 +11,10 @@ class loop;
 
 /// All loops of the process, and what such a clock asks of one: with its lock held, unless it says otherwise.
 struct moved_clock {
+  /// A simulation fires all timers: loops that are made meanwhile have no descriptor for them, which would
+  /// cost more than many a simulated client does.
+  static inline constinit bool fires_all_timers = false;
+
   /// Where a loop begins and ends, without its lock.
   static void enlist(loop& each) noexcept;
   static void strike_off(loop& each) noexcept;

@@ -72,7 +72,7 @@ class timers {
   loop& loop_;
   room_for_one& room_;
   struct descriptor;
-  std::unique_ptr<descriptor> fd_;
+  std::unique_ptr<descriptor> fd_;  ///< null: see moved_clock::fires_all_timers
   set_type queue_;
   time_point set_for_ = time_point::max();
 };

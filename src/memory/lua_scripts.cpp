@@ -169,7 +169,7 @@ std::string sha1_of(std::string_view source) {
 
 void lua_scripts::closer::operator()(lua_State* state) const noexcept { lua_close(state); }
 
-lua_scripts::lua_scripts() : state_{lua_newstate(allocate, &memory_)} {
+lua_scripts::lua_scripts() : state_{luaL_newstate()} {
   if (!state_) throw std::runtime_error{"no Lua interpreter"};
   auto* const lua = state_.get();
   luaL_openlibs(lua);

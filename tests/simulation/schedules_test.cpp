@@ -130,12 +130,15 @@ int play(cast const& kinds, std::uint64_t seed, copies late) {
     chance.after(chance.between(0ms, 300ms), [&, exits] {
       auto const before = std::exchange(wrong.degree, 0);
       chance.after(1500ms, [&, exits, before] {
+        auto const go_on = [&wrong, before] { wrong.degree = before; };
         if (exits) {
-          scene.exit(*first);
+          scene.exit(*first, go_on);
         } else {
-          first->when_undisturbed([&] { first->end(); });
+          first->when_undisturbed([&, go_on] {
+            first->end();
+            go_on();
+          });
         }
-        wrong.degree = before;
       });
     });
   }

@@ -58,11 +58,12 @@ void stage::add_keeper(process& host, habits behaviour) {
   keepers_.push_back(std::make_unique<latch_keeper>(world_, *servers_.front(), judge_, host, behaviour));
 }
 
-void stage::exit(process& host) {
-  host.when_undisturbed([this, &host] {
+void stage::exit(process& host, std::function<void()> over) {
+  host.when_undisturbed([this, &host, over = std::move(over)] {
     host.exit();
     for (auto const& actor : actors_) actor->bury();
     for (auto const& keeper : keepers_) keeper->bury();
+    over();
   });
 }
 

@@ -30,7 +30,8 @@ class stage {
   void expect_late_copies() noexcept { judge_.expect_late_copies(); }
 
   /// The process ends with exit(), and all its callers with it.
-  void exit(process& host);
+  /// `over`: called when it has.
+  void exit(process& host, std::function<void()> over = [] {});
 
   [[nodiscard]] world& shared_world() noexcept { return world_; }
   /// The number of leases that were granted so far.

@@ -47,7 +47,8 @@ class recording_backend final : public lock_backend {
     add((request.fast ? "fast acquire " : "acquire ") + number_in(request.owner), std::move(done));
   }
   void release(recipe const&, owned lease, release_policy policy, handler<ownership> done,
-               scripting::send_options) override {
+               scripting::send_options send) override {
+    release_tried_until = send.give_up;
     add((policy.fast ? "fast release " : "release ") + std::string{lease.name}, std::move(done));
   }
   void abandon(recipe const&, owned lease, release_policy policy, handler<abandoned> done,
@@ -115,7 +116,8 @@ class recording_backend final : public lock_backend {
 
   std::map<std::string, net::subscriber::listener*> channels;
   release_policy abandoned_with{};  ///< that of the last abandon
-  int out_of_memory = 0;            ///< so many requests can't be sent
+  time_point release_tried_until{};
+  int out_of_memory = 0;  ///< so many requests can't be sent
 
  private:
   template <class Outcome>

@@ -66,6 +66,16 @@ TEST_F(a_pending_release, is_not_over_when_what_cleans_up_found_nothing) {
   EXPECT_THAT(results_, ElementsAre(release_result::lost));
 }
 
+/// A renewal under way may be carried out at the end of the lease, and lets the key live for a ttl from then.
+TEST_F(a_pending_release, is_tried_for_as_long_as_a_renewal_under_way_may_let_the_key_live) {
+  release();
+  auto const usual = backend_.release_tried_until;
+  lease_->renewing = true;
+  release();
+  EXPECT_GE(backend_.release_tried_until, usual + lease_->options().ttl);
+  for (auto i = 0; i != 2; ++i) backend_.answer(ownership::mine);
+}
+
 TEST_F(a_pending_release, waits_out_an_error_that_passes) {
   release();
   (void)backend_.take_sent();

@@ -32,8 +32,10 @@ returned_lock pending_releases::item(lease_state const& lease, time_point now) c
 }
 
 /// The key may outlive the lease: it may have been requested for an earlier caller with a longer ttl, which
-/// no renewal cuts short while others share it, and the reply to a renewal may have been lost.
+/// no renewal cuts short while others share it, and the reply to a renewal may have been lost. A renewal that
+/// is under way may still be carried out, in the last moment of the leases that it is for.
 time_point pending_releases::end_of_key(lease_state const& lease, time_point now) const noexcept {
+  if (lease.renewing) return now + 2 * longest_ttl_;
   return std::max(lease.deadline(), now + longest_ttl_);
 }
 

@@ -26,7 +26,7 @@ constexpr std::size_t search_rate = 40;
 /// How many locks are felt before those that have changed are looked at, and told.
 constexpr std::size_t felt_at_once = 2'400;
 /// Locks of Redisson's are found by a search of their own, which costs the server more.
-constexpr int searches_without_redisson = 9;
+constexpr auto redisson_search_interval = 10s;
 constexpr auto longest_break = 60s;
 /// A lock that nobody uses is shown so long as one that was released.
 constexpr auto shown_unused = 30s;
@@ -253,21 +253,29 @@ void deployment::publish(news& seen) {
 
 void deployment::search(std::stop_token const& stop) {
   probe::lock_survey survey{redis_};
-  for (int round = 0;;) {
+  bool first = true;
+  for (time redisson_due{};;) {
     auto const began = boot_time();
     auto const sent = survey.requests();
-    bool const with_redisson = round % (searches_without_redisson + 1) == 0;
-    if (try_to([&] { find_all(survey, stop, with_redisson); })) ++round;
-    auto const took = boot_time() - began;
-    auto const pause =
+    bool const with_redisson = began >= redisson_due;
+    time for_redisson{};
+    bool const done = try_to([&] { for_redisson = find_all(survey, stop, with_redisson); });
+    if (done && with_redisson)
+      redisson_due = boot_time() + std::max<time>(for_redisson * 4, redisson_search_interval);
+    auto const took = boot_time() - began - for_redisson;
+    auto pause =
         rest_after(survey.requests() - sent, search_rate, took, std::max<time>(took * 4, search_interval));
+    // The first look at all there is exceeds the rate, once: a new name would wait for most of a minute.
+    if (done && std::exchange(first, false)) pause = search_interval;
     std::unique_lock hold{mutex_};
     changed_.wait_for(hold, stop, pause, [] { return false; });
     if (stop.stop_requested()) return;
   }
 }
 
-void deployment::find_all(probe::lock_survey& survey, std::stop_token const& stop, bool const with_redisson) {
+/// Returns how long the search for Redisson's took.
+deployment::time deployment::find_all(probe::lock_survey& survey, std::stop_token const& stop,
+                                      bool const with_redisson) {
   auto const sent_before = survey.requests();
   survey.find_names([&](std::vector<std::string> const& found) {
     std::vector<std::string> unknown;
@@ -293,6 +301,7 @@ void deployment::find_all(probe::lock_survey& survey, std::stop_token const& sto
     return !stop.stop_requested();
   });
   std::string left_out;
+  auto const began = boot_time();
   if (with_redisson && !stop.stop_requested()) {
     try {
       tell_of([&](auto const& tell) {
@@ -309,12 +318,14 @@ void deployment::find_all(probe::lock_survey& survey, std::stop_token const& sto
       left_out = fmt::format("not all of Redisson's wire was searched: {}", problem.what());
     }
   }
+  auto const for_redisson = boot_time() - began;
   std::lock_guard const hold{mutex_};
   if (auto const count = store_.take_left_out(); count != 0)
     left_out = "there are more locks than this page keeps: some are left out";
   if (with_redisson || !left_out.empty()) condition_.left_out = std::move(left_out);
   condition_.searched = true;
   condition_.requests += survey.requests() - sent_before;
+  return for_redisson;
 }
 
 /// The thread that follows may have looked later than this was seen, so it looks again if that differs.

@@ -87,7 +87,7 @@ class deployment {
 
   void feel_all(probe::lock_survey& survey, std::stop_token const& stop, int round);
   void feel(probe::lock_survey& survey, std::span<std::string const> names, bool with_ttl);
-  void find_all(probe::lock_survey& survey, std::stop_token const& stop, bool with_redisson);
+  time find_all(probe::lock_survey& survey, std::stop_token const& stop, bool with_redisson);
   /// Looks at them, and tells open pages what has changed.
   void look(probe::lock_survey& survey, std::span<std::string const> names);
   template <class Look>

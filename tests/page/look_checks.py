@@ -1,0 +1,98 @@
+"""How the page looks: its structure, small screens, what it is for those who hear it, names of any bytes."""
+
+import structure
+from servers import eventually, owner
+
+
+def fill(redis):
+    """Locks of several kinds, the same in each run."""
+    redis.hold("deploy:web", 1)
+    redis.queue("deploy:web", 2, 3)
+    redis.hold("orders:<b>\u202e\"'&", 2)
+    redis.queue("orders:<b>\u202e\"'&", 1)
+    others = {"pool": f"holdfast_permit 5 {owner(4)}", "config": owner(5) + ":r", "legacy": "of another library"}
+    for name, value in others.items():
+        redis.send(["SET", name, value, "PX", 600_000], ["SET", f"{{{name}}}:holdfast_token", 1])
+
+
+def open_view(page, view):
+    page.browser.open(page.url + "#/" + view)
+    eventually(lambda: page.browser.count("main table") > 0 and "still searching" not in page.browser.text())
+
+
+def open_lock(page, name):
+    page.browser.open(f"{page.url}#/locks?q={name}")
+    eventually(lambda: page.browser.count("main tbody tr") == 1)
+    page.browser.run("document.querySelector('main tbody a').click()")
+    eventually(lambda: page.browser.count("main .charts") == 1)
+
+
+def looks_as_it_did(page):
+    fill(page.redis)
+    for width in (1200, 360):
+        page.browser.size(width, 800)
+        open_view(page, "locks?sort=name")
+        eventually(lambda: page.browser.count("main tbody tr") == 5)
+        structure.compare(page.browser, f"locks-{width}", page.update)
+        assert structure.misplaced(page.browser) == []
+        open_view(page, "blocking")
+        structure.compare(page.browser, f"blocking-{width}", page.update)
+        assert structure.misplaced(page.browser) == []
+        open_view(page, "processes")
+        structure.compare(page.browser, f"processes-{width}", page.update)
+        assert structure.misplaced(page.browser) == []
+        open_lock(page, "deploy")
+        structure.compare(page.browser, f"lock-{width}", page.update)
+        assert structure.misplaced(page.browser) == []
+        page.browser.run("document.querySelector('button.danger').click()")
+        structure.compare(page.browser, f"question-{width}", page.update)
+        assert structure.misplaced(page.browser) == []
+        page.browser.run("document.querySelector('dialog').close()")
+        open_view(page, "findings")
+        assert structure.misplaced(page.browser) == []
+    page.browser.size(1200, 800)
+
+
+def has_no_barriers(page):
+    """By axe-core, in the light and in the dark, on a wide screen and on a narrow one."""
+    axe = page.axe.read_text()
+    fill(page.redis)
+    run = "return axe.run(document).then((found) => found.violations.map((each) => `${each.id}: ${each.nodes.map((node) => node.html.slice(0, 120) + ' ' + node.failureSummary)}`))"
+    for scheme, width in (("light", 1200), ("dark", 360)):
+        page.browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+        page.browser.size(width, 800)
+        for view in ("locks", "blocking", "processes", "findings", "lock"):
+            if view == "lock":
+                open_lock(page, "deploy")
+            else:
+                open_view(page, view)
+            page.browser.run(axe + "\nwindow.axe = axe")
+            found = page.browser.run(run)
+            assert found == [], f"{view}, {scheme}: {found}"
+        page.browser.run("document.querySelector('button.danger').click()")
+        found = page.browser.run(run)
+        assert found == [], f"the question, {scheme}: {found}"
+    page.browser.command("Emulation.setEmulatedMedia", features=[])
+    page.browser.size(1200, 800)
+
+
+def names_of_any_bytes_do_no_harm(page):
+    page.redis.hold("<img src=x onerror=document.title='broken'>\u202e\"'&", 3)
+    page.browser.open(page.url + "#/locks?q=onerror")
+    eventually(lambda: page.browser.count("main tbody tr") == 1)
+    assert "\\u{202e}" in page.browser.text()
+    assert page.browser.count("main img") == 0
+    assert "broken" not in page.browser.run("return document.title").split("–")[0]
+
+
+def marks_circles(page):
+    page.redis.hold("left", 0x10)
+    page.redis.hold("right", 0x11)
+    page.redis.queue("left", 0x11)
+    page.redis.queue("right", 0x10)
+    page.browser.open(page.url + "#/blocking")
+    eventually(lambda: "in a circle" in page.browser.text())
+    assert page.browser.count("svg .box.circle") == 2
+
+
+CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, marks_circles]

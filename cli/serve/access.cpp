@@ -25,7 +25,7 @@ constexpr std::size_t most_sessions = 1'000;
 constexpr auto session_time = 12h;
 constexpr auto wrong_token_delay = 1s;
 constexpr std::string_view cookie_name = "holdfast_session";
-constexpr std::string_view bearer = "Bearer ";
+constexpr std::string_view bearer = "bearer ";  // in any case
 
 std::string random_word() {
   std::array<unsigned char, 24> bytes{};
@@ -124,7 +124,8 @@ named_token const* access_control::user_of(std::string_view const token) const {
 
 std::optional<visitor> access_control::recognize(http_request const& request, time const now) {
   if (tokens_.empty()) return visitor{.user = request.certificate, .csrf = own_csrf_};
-  if (auto const given = request.header("authorization"); given.starts_with(bearer)) {
+  if (auto const given = request.header("authorization");
+      in_lower_case(given.substr(0, bearer.size())) == bearer) {
     auto const* const user = user_of(given.substr(bearer.size()));
     if (user == nullptr) return std::nullopt;
     return visitor{.user = user->user};

@@ -10,6 +10,7 @@
 #include <openssl/x509.h>
 
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,7 +68,8 @@ class visitor_stream {
     if (!certificate) return {};
     auto* const subject = X509_get_subject_name(certificate.get());
     std::array<char, 256> text{};
-    if (X509_NAME_get_text_by_NID(subject, NID_commonName, text.data(), text.size()) > 0) return text.data();
+    auto const size = X509_NAME_get_text_by_NID(subject, NID_commonName, text.data(), text.size());
+    if (size > 0) return {text.data(), static_cast<std::size_t>(size)};  // whatever bytes are in it
     X509_NAME_oneline(subject, text.data(), text.size());
     return text.data();
   }

@@ -105,6 +105,7 @@ TEST_F(serve_access, knows_two_users_by_their_tokens) {
   EXPECT_EQ(get("/").status, 200);
   EXPECT_EQ(get("/api/v1/session", bearer(anna_token)).json()["user"], "anna");
   EXPECT_EQ(get("/api/v1/session", bearer(ben_token)).json()["user"], "ben");
+  EXPECT_EQ(get("/api/v1/session", "Authorization: bearer " + ben_token + "\r\n").json()["user"], "ben");
   // A wrong one is counted, and answered slowly.
   auto const began = std::chrono::steady_clock::now();
   EXPECT_EQ(get("/metrics", bearer("anna-0123456789abcdeX")).status, 401);

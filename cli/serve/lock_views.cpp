@@ -1,6 +1,7 @@
 #include "serve/lock_views.hpp"
 
 #include "common/boot_time.hpp"
+#include "common/utc_text.hpp"
 #include "show/lock_json.hpp"
 #include "show/lock_search.hpp"
 
@@ -30,11 +31,25 @@ json changes_json(deployment const& of, std::string_view const id) {
   return list;
 }
 
+json summary_json(lock_times::summary const& of) {
+  json object;
+  object.set("count", of.count).set("median_ms", of.median.count());
+  object.set("high_ms", of.high.count()).set("longest_ms", of.longest.count());
+  return object;
+}
+
+json minute_json(lock_times::in_minute const& of) {
+  json object;
+  object.set("at", utc_text(of.begins));
+  object.set("holds", summary_json(of.holds)).set("waits", summary_json(of.waits));
+  return object;
+}
+
 json times_json(deployment const& of, std::string_view const id) {
   auto list = json::list();
   auto const now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
   of.with_store([&](lock_store const& store) {
-    for (auto const& each : store.times().of(id, now)) list.add(to_json(each));
+    for (auto const& each : store.times().of(id, now)) list.add(minute_json(each));
   });
   return list;
 }

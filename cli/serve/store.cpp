@@ -84,13 +84,6 @@ std::vector<lock_store::waiter> waiters_of(lock_state const& lock, lock_store::t
   return waiters;
 }
 
-json summary_json(lock_times::summary const& of) {
-  json object;
-  object.set("count", of.count).set("median_ms", of.median.count());
-  object.set("high_ms", of.high.count()).set("longest_ms", of.longest.count());
-  return object;
-}
-
 bool ends_hold(happening const kind) {
   return kind == happening::released || kind == happening::expired || kind == happening::handed_over ||
          kind == happening::passed_on;
@@ -340,13 +333,6 @@ json to_json(lock_store::change const& of) {
   } else {
     object.set("held_ms", json{});
   }
-  return object;
-}
-
-json to_json(lock_times::in_minute const& of) {
-  json object;
-  object.set("at", utc_text(of.begins));
-  object.set("holds", summary_json(of.holds)).set("waits", summary_json(of.waits));
   return object;
 }
 

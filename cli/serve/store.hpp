@@ -156,6 +156,5 @@ class lock_store {
 /// name it has the beginning.
 [[nodiscard]] json to_json(lock_store::entry const& of, std::string_view deployment, lock_store::time now);
 [[nodiscard]] json to_json(lock_store::change const& of);
-[[nodiscard]] json to_json(lock_times::in_minute const& of);
 
 }  // namespace holdfast::cli

@@ -28,6 +28,7 @@ constexpr std::size_t felt_at_once = 2'400;
 /// Locks of Redisson's are found by a search of their own, which costs the server more.
 constexpr auto redisson_search_interval = 10s;
 constexpr auto longest_break = 60s;
+constexpr std::chrono::nanoseconds longest_search_break = 5s;
 /// A lock that nobody uses is shown so long as one that was released.
 constexpr auto shown_unused = 30s;
 constexpr auto answer_timeout = 2s;
@@ -253,7 +254,6 @@ void deployment::publish(news& seen) {
 
 void deployment::search(std::stop_token const& stop) {
   probe::lock_survey survey{redis_};
-  bool first = true;
   for (time redisson_due{};;) {
     auto const began = boot_time();
     auto const sent = survey.requests();
@@ -265,8 +265,8 @@ void deployment::search(std::stop_token const& stop) {
     auto const took = boot_time() - began - for_redisson;
     auto pause =
         rest_after(survey.requests() - sent, search_rate, took, std::max<time>(took * 4, search_interval));
-    // The first look at all there is exceeds the rate, once: a new name would wait for most of a minute.
-    if (done && std::exchange(first, false)) pause = search_interval;
+    // Thousands of new names at once may exceed the rate: the next one would wait for most of a minute.
+    if (done) pause = std::min(pause, longest_search_break);
     std::unique_lock hold{mutex_};
     changed_.wait_for(hold, stop, pause, [] { return false; });
     if (stop.stop_requested()) return;

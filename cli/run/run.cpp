@@ -105,7 +105,8 @@ std::vector<std::string> environment_for(run_options const& options, lease const
 /// Not for a lock that is to be kept. The URL, which may have a password in it, is not for `ps`; no other
 /// password is to be put into it.
 release_program release_program_for(run_options const& options, lease const& held, std::string const& url) {
-  if (options.keep) return {};
+  // On etcd the guard leaves it to the ttl.
+  if (options.keep || probe::named_servers{url}.kind() == probe::deployment_kind::etcd) return {};
   std::vector<std::string> words{"/proc/self/exe", "release", "--owner", held.owner()};
   if (options.wire != wire::automatic && options.side == run_side::alone && options.with.empty())
     words.insert(words.end(), {"--wire", options.wire == wire::plain ? "plain" : "redisson"});

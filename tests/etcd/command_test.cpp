@@ -31,14 +31,25 @@ TEST(etcd_command, finds_a_lock_of_another_run_busy) {
   EXPECT_EQ(second.wait(), 75) << second.err();
 }
 
+TEST(etcd_command, does_not_wait_for_the_lock_under_which_it_runs) {
+  words inner{HOLDFAST_CLI, "run", "--url", shared_etcd().url("cli"), "outer", "--", "true"};
+  words rest{"outer", "--"};
+  rest.insert(rest.end(), inner.begin(), inner.end());
+  process run{command("run", rest)};
+  EXPECT_EQ(run.wait(), 75) << run.err();
+  EXPECT_THAT(run.err(), HasSubstr("wait for yourself"));
+}
+
 TEST(etcd_command, refuses_what_is_not_there) {
-  for (auto const& rest : {words{"--shared", "x", "--", "true"}, words{"--keep", "x", "--", "true"}}) {
+  for (auto const& rest : {words{"--shared", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
+                           words{"--once-per", "1h", "x", "--", "true"}}) {
     process run{command("run", rest)};
     EXPECT_EQ(run.wait(), 64) << run.err();
     EXPECT_THAT(run.err(), HasSubstr("etcd"));
   }
-  for (auto const* const verb : {"ls", "doctor"}) {
-    process other{command(verb, {})};
+  for (auto const& each : {words{"ls"}, words{"doctor"}, words{"inspect", "x"}, words{"acquire", "x"},
+                           words{"release", "x", "--force"}, words{"leader", "x"}}) {
+    process other{command(each[0], {each.begin() + 1, each.end()})};
     EXPECT_EQ(other.wait(), 64) << other.err();
     EXPECT_THAT(other.err(), HasSubstr("etcd"));
   }

@@ -34,6 +34,7 @@ std::unique_ptr<lock_backend> make_backend_on_etcd(reactor::loop& loop, net::dep
                     .user = server.user,
                     .password = server.password,
                     .connect_timeout = client.options.connect_timeout};
+  to.endpoints.reserve(url.hosts.size());
   for (auto const& host : url.hosts) to.endpoints.push_back(net::host_and_port(host.host, host.port));
   if (client.wire == wire::redisson) {
     throw error{std::errc::invalid_argument,

@@ -84,6 +84,9 @@ void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
   transaction what;
   std::vector<std::size_t> asked;
   auto const end = std::min(from + keys_per_request, all->all.size());
+  what.when.reserve(end - from);
+  what.otherwise.reserve(end - from);
+  asked.reserve(end - from);
   for (auto i = from; i != end; ++i) {
     auto const& each = all->all[i];
     if (each.gone) continue;

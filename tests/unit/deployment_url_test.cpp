@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <holdfast/client.hpp>
 #include <holdfast/error.hpp>
 #include <string>
 #include <vector>
@@ -75,6 +76,30 @@ TEST(deployment_url, of_a_quorum_names_them_all_once) {
   EXPECT_THAT(hosts_of(parse_deployment_url("rediss+quorum://h1:1,h2,h3?verify=no")),
               ElementsAre("rediss://h1:1", "rediss://h2:6379", "rediss://h3:6379"));
   EXPECT_THAT(deployment_error("redis+quorum://h1,h2,h1:6379"), HasSubstr("h1:6379 is given twice"));
+}
+
+TEST(deployment_url, of_etcd_names_members_and_what_all_keys_begin_with) {
+  auto const url = parse_deployment_url("etcds://u:p@h1,h2:5/jobs/daily?ca=ca.crt");
+  EXPECT_EQ(url.deployment, deployment_url::kind::etcd);
+  EXPECT_EQ(url.prefix, "jobs/daily/");
+  ASSERT_EQ(url.hosts.size(), 2U);
+  EXPECT_EQ(url.hosts[0].port, 2379);
+  EXPECT_EQ(url.hosts[1].port, 5);
+  EXPECT_EQ(url.server.password, "p");
+  EXPECT_EQ(url.server.tls.ca, "ca.crt");
+  EXPECT_EQ(url.server.display, "etcds://u:***@h1,h2:5/jobs/daily?ca=ca.crt");
+  EXPECT_EQ(parse_deployment_url("etcd://h").prefix, "");
+  EXPECT_EQ(parse_deployment_url("etcd://h//locks").prefix, "/locks/");
+  EXPECT_THAT(deployment_error("etcd://h?db=1"), HasSubstr("unknown parameter \"db\" of an etcd URL"));
+}
+
+TEST(client_of_etcd, says_what_is_missing_where_it_can_not_be_had) {
+  try {
+    holdfast::client const etcd{"etcd://127.0.0.1:1"};  // sends nothing
+  } catch (holdfast::error const& problem) {
+    EXPECT_EQ(problem.code(), holdfast::errc::bad_url);
+    EXPECT_THAT(problem.what(), AllOf(HasSubstr("etcd://127.0.0.1:1"), HasSubstr("-DHOLDFAST_ETCD=ON")));
+  }
 }
 
 TEST(deployment_url, says_what_is_wrong) {

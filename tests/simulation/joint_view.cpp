@@ -7,9 +7,11 @@ namespace holdfast::simulation {
 
 std::optional<kind::hold> hold_of(servers& all, part const& wanted, std::string const& name,
                                   std::string const& owner) {
+  auto const& lock = wanted.of(name);
+  if (all.size() == 1) return lock.hold_of(all.front()->data(), name, owner);
   std::vector<kind::hold> holds;
   for (auto const& each : all) {
-    if (auto const found = wanted.of(name).hold_of(each->data(), name, owner)) holds.push_back(*found);
+    if (auto const found = lock.hold_of(each->data(), name, owner)) holds.push_back(*found);
   }
   if (holds.size() < majority_of(all)) return std::nullopt;
   std::ranges::sort(holds, std::greater{}, &kind::hold::end);

@@ -12,12 +12,25 @@ namespace holdfast::simulation {
 
 namespace {
 
+/// Takes the first command off several, and returns its first word.
+std::string_view take_verb(std::string_view& bytes) {
+  auto left = resp::take_array_header(bytes);
+  auto const verb = resp::take_bulk(bytes);
+  while (--left != 0) (void)resp::take_bulk(bytes);
+  return verb;
+}
+
+std::string_view verb_of(std::string_view request) {
+  (void)resp::take_array_header(request);
+  return resp::take_bulk(request);
+}
+
 /// Takes the first request off several: one command, or a transaction (MULTI, EXEC, and those between).
 std::string take_request(std::string_view& bytes) {
   auto const from = bytes;
-  auto words = resp::take_command(bytes);
-  if (words.front() == "MULTI") {
-    while (words.front() != "EXEC") words = resp::take_command(bytes);
+  auto verb = take_verb(bytes);
+  if (verb == "MULTI") {
+    while (verb != "EXEC") verb = take_verb(bytes);
   }
   return std::string{from.substr(0, from.size() - bytes.size())};
 }
@@ -112,10 +125,10 @@ void link::arrive(std::string request, fate outcome) {
     return;
   }
   if (outcome == fate::forgotten) server_.flush_scripts();
-  auto const words = resp::arguments_of(request);
-  auto const waits = words.front() == "WAIT" || words.front() == "WAITAOF";
+  auto const verb = verb_of(request);
+  auto const waits = verb == "WAIT" || verb == "WAITAOF";
   if (waits && outcome != fate::refused && outcome != fate::unanswered) {
-    block(words);
+    block(resp::arguments_of(request));
     return;
   }
   auto const offset = server_.offset();

@@ -79,6 +79,7 @@ std::vector<row> const& all_rows() {
       {"Q3", quorum_two_dead},
       {"Q4", quorum_contended},
       {"O1", observed},
+      {"M1", in_memory},
       {"F1", sentinel_failover},
   };
   return rows;

@@ -88,6 +88,7 @@ std::vector<line> quorum_two_dead(context const&);     // Q3
 std::vector<line> quorum_contended(context const&);    // Q4
 std::vector<line> sentinel_failover(context const&);   // F1
 std::vector<line> observed(context const&);            // O1
+std::vector<line> in_memory(context const&);           // M1
 
 struct row {
   std::string name;

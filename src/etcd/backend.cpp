@@ -159,7 +159,7 @@ void backend::wake(place const& of) {
 void backend::on_deleted(std::uint64_t watch) {
   auto const known = watches_.extract(watch);
   if (!known) return;
-  auto const of = known.mapped();
+  auto const& of = known.mapped();
   of->watch = 0;
   if (!of->held) {
     wake(*of);

@@ -70,6 +70,7 @@ class backend final : public engine::lock_backend {
   static void go_on(place_ptr const& of);
   /// At once if the client is shut.
   void later(callback<void()> f) {
+    // NOLINTNEXTLINE(bugprone-use-after-move): what isn't put is left as it was
     if (!mail_->put(std::move(f))) f();
   }
 

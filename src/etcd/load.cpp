@@ -62,7 +62,7 @@ std::unique_ptr<channel> open(settings const& to, channel_events events, std::st
     }
     entry = loaded;
   }
-  return std::unique_ptr<channel>{entry(to, std::move(events))};
+  return std::unique_ptr<channel>{entry(to, events)};
 }
 
 }  // namespace holdfast::etcd

@@ -35,8 +35,8 @@ returned_lock pending_releases::item(lease_state const& lease, time_point now) c
 /// no renewal cuts short while others share it, and the reply to a renewal may have been lost. A renewal that
 /// is under way may still be carried out, in the last moment of the leases that it is for.
 time_point pending_releases::end_of_key(lease_state const& lease, time_point now) const noexcept {
-  if (lease.renewing) return now + 2 * longest_ttl_;
-  return std::max(lease.deadline(), now + longest_ttl_);
+  auto const end = std::max(lease.deadline(), now + longest_ttl_);
+  return lease.renewing ? end + std::max(longest_ttl_, lease.options().ttl) : end;
 }
 
 struct pending_releases::release_under_way {

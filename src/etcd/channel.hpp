@@ -59,7 +59,7 @@ inline constexpr auto channel_entry = "holdfast_etcd_channel_1";
 
 /// Loads the shared object, once. Throws errc::bad_url that says which package is missing; `url` is for the
 /// message.
-[[nodiscard]] std::unique_ptr<channel> open(settings const& to, channel_events events,
+[[nodiscard]] std::unique_ptr<channel> open(settings const& to, channel_events const& events,
                                             std::string const& url);
 
 }  // namespace holdfast::etcd

@@ -104,8 +104,8 @@ void leases::ask(held_lease& about, time_point now) {
 void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term) {
   auto const known = std::ranges::find(all_, id, &held_lease::id);
   if (known == all_.end()) return;
-  lease_ptr const lease{
-      *known};  // NOLINT(performance-unnecessary-copy-initialization): it may leave the list
+  // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may leave the list meanwhile
+  lease_ptr const lease{*known};
   if (ttl.count() <= 0) {
     note_over(lease);
     return;

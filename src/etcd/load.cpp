@@ -46,7 +46,7 @@ open_channel load(std::string const& url) {
 
 }  // namespace
 
-std::unique_ptr<channel> open(settings const& to, channel_events events, std::string const& url) {
+std::unique_ptr<channel> open(settings const& to, channel_events const& events, std::string const& url) {
   open_channel entry = nullptr;
   {
     std::lock_guard const hold{guard_across_fork(static_cast<void const*>(&loaded))};

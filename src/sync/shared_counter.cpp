@@ -56,12 +56,12 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
 net::response shared_counter::ask(call const& script) {
   // Waits, like a caller that waits for a lock, while a slot moves or a server loads its data.
   auto response = state_->core->requests().ask_until_ready(script, {.while_down = net::retry_policy::steady});
-  (void)state_->checked(response);
+  state_->check(response);
   return response;
 }
 
-net::response const& shared_counter::shared_state::checked(net::response const& response) const {
-  if (!response.reply.is_error()) return response;
+void shared_counter::shared_state::check(net::response const& response) const {
+  if (!response.reply.is_error()) return;
   auto const reason = engine::explain(response.reply.text, name, core->constants());
   // A script that looks at the key has looked for the effect of an earlier copy before.
   if (!response.resent || reason->code() == errc::wrong_type) throw error{*reason};

@@ -74,7 +74,8 @@ class shared_counter {
     request_marks own{*state_};
     own.put_into(script);
     auto read = [state = state_, own = std::move(own)](net::response const& response) mutable {
-      return state->settle(state->checked(response), std::move(own));
+      state->check(response);
+      return state->settle(response, std::move(own));
     };
     state_->core->async_requests().ask_until_ready(script(),
                                                    reading<std::int64_t>(std::move(read), std::move(done)),
@@ -92,7 +93,7 @@ class shared_counter {
     idempotency_marks answered{};
 
     /// Throws unless the script has run.
-    [[nodiscard]] net::response const& checked(net::response const& response) const;
+    void check(net::response const& response) const;
     [[nodiscard]] std::int64_t settle(net::response const& response, request_marks&& of);
   };
 

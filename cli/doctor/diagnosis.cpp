@@ -1,5 +1,6 @@
 #include "doctor/diagnosis.hpp"
 
+#include "common/exit_codes.hpp"
 #include "doctor/cluster_facts.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/quorum_facts.hpp"

@@ -129,7 +129,6 @@ std::size_t pipeline::send_to(std::string& out, time_point now, translation* tra
   for (; unsent_ != all_.end() && !alone_; ++unsent_, ++in_flight_) {
     auto& [request, response, queued, last] = *unsent_;
     if (!last.goes_on && translator != nullptr && request.script != nullptr) {
-      last.now.clear();
       translator->begin(request, response.sent, last.now);
       last.translated = !last.now.bytes.empty();
     }

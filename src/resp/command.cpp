@@ -22,24 +22,11 @@ void append(std::string& out, std::size_t room, Write write) {
   out.resize(begin + room);
   writer to{out.data() + begin};
   write(to);
-  out.resize(static_cast<std::size_t>(to.end() - out.data()));
+  out.resize(begin + to.size());
 }
 
-/// Takes a line off the front; 0: it isn't of that type.
-std::size_t take_number(char type, std::string_view& commands) {
-  std::size_t number = 0;
-  if (commands.empty() || commands.front() != type) return number;
-  std::size_t end = 1;
-  while (end != commands.size() && commands[end] >= '0' && commands[end] <= '9')
-    number = 10 * number + static_cast<std::size_t>(commands[end++] - '0');
-  if (end == commands.size() || commands[end] != '\r') end = commands.find('\r', end);
-  if (end == std::string_view::npos) return 0;
-  commands.remove_prefix(std::min(end + line_end.size(), commands.size()));
-  return number;
-}
-
-/// Nothing: it isn't there, or not to its end.
-std::optional<std::size_t> take_whole_line(char type, std::string_view& commands) {
+/// Takes a line off the front. Nothing: it isn't of that type, or not there to its end.
+std::optional<std::size_t> take_line(char type, std::string_view& commands) {
   if (commands.empty() || commands.front() != type) return std::nullopt;
   std::size_t number = 0;
   auto const* const end = commands.data() + commands.size();
@@ -103,28 +90,28 @@ void append_command(std::string& out, std::span<std::string_view const> argument
   for (auto const argument : arguments) append_bulk(out, argument);
 }
 
-std::size_t take_array_header(std::string_view& command) { return take_number('*', command); }
+std::size_t take_array_header(std::string_view& command) { return take_line('*', command).value_or(0); }
 
 std::string_view take_bulk(std::string_view& command) {
-  auto const size = take_number('$', command);
+  auto const size = take_line('$', command).value_or(0);
   auto const argument = command.substr(0, size);
   command.remove_prefix(std::min(size + 2, command.size()));
   return argument;
 }
 
 std::vector<std::string_view> take_command(std::string_view& commands) {
-  std::vector<std::string_view> arguments(take_array_header(commands));
-  for (auto& argument : arguments) argument = take_bulk(commands);
+  std::vector<std::string_view> arguments;
+  (void)take_whole_command(commands, arguments);
   return arguments;
 }
 
 bool take_whole_command(std::string_view& commands, std::vector<std::string_view>& arguments) {
   auto left = commands;
-  auto size = take_whole_line('*', left);
+  auto size = take_line('*', left);
   if (!size) return false;
   arguments.resize(*size);
   for (auto& argument : arguments) {
-    size = take_whole_line('$', left);
+    size = take_line('$', left);
     if (!size || left.size() < *size + line_end.size()) return false;
     argument = left.substr(0, *size);
     left.remove_prefix(*size + line_end.size());

@@ -14,7 +14,7 @@ namespace holdfast::resp {
 /// Writes into memory that is there, and is large enough: see room_for.
 class writer {
  public:
-  explicit writer(char* begin) noexcept : at_{begin} {}
+  explicit writer(char* begin) noexcept : begin_{begin}, at_{begin} {}
 
   /// `*n\r\n`: n arguments follow.
   void array_header(std::size_t n) noexcept;
@@ -25,8 +25,8 @@ class writer {
   /// A number as a bulk string.
   void integer(std::int64_t value) noexcept;
 
-  /// Where the next byte goes.
-  [[nodiscard]] char* end() const noexcept { return at_; }
+  /// Of all that was written.
+  [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(at_ - begin_); }
 
   /// The most that a value of this size takes; a header or a number: of size 0.
   [[nodiscard]] static constexpr std::size_t room_for(std::size_t size) noexcept { return size + 30; }
@@ -35,6 +35,7 @@ class writer {
   void line(char type, std::size_t n) noexcept;
   void put(std::string_view text) noexcept;
 
+  char const* begin_;
   char* at_;
 };
 

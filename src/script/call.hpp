@@ -57,6 +57,10 @@ struct arg {
   bool is_number = false;
 };
 
+[[nodiscard]] inline std::size_t room_for(arg const& arg) noexcept {
+  return resp::writer::room_for(arg.text.size());
+}
+
 /// One script with its keys and arguments, encoded.
 struct call {
   call(script const& script, std::initializer_list<key> keys, std::initializer_list<arg> args,
@@ -70,13 +74,13 @@ struct call {
     to.array_header(parts);
     to.bulk(verb);
     to.bulk(source->sha1);
-    tail_begin = size_until(to);
+    tail_begin = to.size();
     to.integer(static_cast<std::int64_t>(key_count));
     for (auto const& key : keys) write(to, key);
     for (auto const& key : more_keys) write(to, key);
     for (auto const& arg : args) write(to, arg);
     for (auto const& arg : more_args) write(to, arg);
-    bytes.resize(size_until(to));
+    bytes.resize(to.size());
   }
 
   script const* source;
@@ -93,23 +97,16 @@ struct call {
  private:
   static constexpr std::string_view verb{"EVALSHA"};
 
-  [[nodiscard]] static std::size_t room_for(arg const& arg) noexcept {
-    return resp::writer::room_for(arg.text.size());
-  }
-  [[nodiscard]] static std::size_t room_for(key const& key) noexcept { return holdfast::room_for(key); }
   template <class Parts>
   [[nodiscard]] static std::size_t room_of(Parts const& parts) noexcept {
     std::size_t room = 0;
     for (auto const& part : parts) room += room_for(part);
     return room;
   }
-  [[nodiscard]] std::size_t size_until(resp::writer const& to) const noexcept {
-    return static_cast<std::size_t>(to.end() - bytes.data());
-  }
   void write(resp::writer& to, key const& key) noexcept {
     auto const size = write_key(to, key);
     if (first_key_end != 0) return;
-    first_key_end = size_until(to) - 2;  // before the CR LF
+    first_key_end = to.size() - 2;  // before the CR LF
     first_key_size = size;
   }
   static void write(resp::writer& to, arg const& arg) noexcept {

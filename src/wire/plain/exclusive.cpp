@@ -56,7 +56,7 @@ transaction take_if_free(std::string_view name, std::string_view owner, millisec
   to.array_header(6);
   to.bulk("SET");
   result.first_key_size = write_key(to, k.lock);
-  result.first_key_end = static_cast<std::size_t>(to.end() - bytes.data()) - 2;  // before the CR LF
+  result.first_key_end = to.size() - 2;  // before the CR LF
   to.bulk(owner);
   to.bulk("NX");
   to.bulk("PX");
@@ -71,7 +71,7 @@ transaction take_if_free(std::string_view name, std::string_view owner, millisec
   }
   to.array_header(1);
   to.bulk("EXEC");
-  bytes.resize(static_cast<std::size_t>(to.end() - bytes.data()));
+  bytes.resize(to.size());
   return result;
 }
 

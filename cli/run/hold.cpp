@@ -81,25 +81,6 @@ void print_grant(lease const& held, run_options const& options, hold_words const
 /// What is done with a lease.
 using lease_user = int (*)(lease, run_options const&, hold_words const&, signals const&);
 
-int leave_to_ttl(lease held, run_options const& options, hold_words const& given, signals const& receiver);
-
-int with_lease(run_options const& asked, hold_words const& given, lease_user const use) {
-  auto const url = choose_server(asked.server);
-  probe::named_servers const servers{url};
-  check_fits(asked, servers);
-  if (servers.kind() == probe::deployment_kind::etcd && use == leave_to_ttl) {
-    throw failure{
-        usage,
-        "on etcd a lock ends with its process by now, so it can't be acquired for a later release; use "
-        "`holdfast run`, or the URL of a Redis"};
-  }
-  lock_client const session{url, "holdfast-hold", asked};
-  auto granted = wait_for_lock(*session.lock, session.options, session.receiver, session.redis.url());
-  report_failed_wait(granted);
-  if (!granted.held) return granted.code;
-  return use(std::move(*granted.held), session.options, given, session.receiver);
-}
-
 /// A lock whose owner nobody could be told must not stay.
 void tell_or_give_back(lease& held, run_options const& options, hold_words const& given,
                        signals const& receiver) {
@@ -151,6 +132,23 @@ int hold_until_end(lease held, run_options const& options, hold_words const& giv
   }
   if (signals::is_ending(signal)) throw ended_by_signal{signal};
   return ok;
+}
+
+int with_lease(run_options const& asked, hold_words const& given, lease_user const use) {
+  auto const url = choose_server(asked.server);
+  probe::named_servers const servers{url};
+  check_fits(asked, servers);
+  if (servers.kind() == probe::deployment_kind::etcd && use == leave_to_ttl) {
+    throw failure{
+        usage,
+        "on etcd a lock ends with its process by now, so it can't be acquired for a later release; use "
+        "`holdfast run`, or the URL of a Redis"};
+  }
+  lock_client const session{url, "holdfast-hold", asked};
+  auto granted = wait_for_lock(*session.lock, session.options, session.receiver, session.redis.url());
+  report_failed_wait(granted);
+  if (!granted.held) return granted.code;
+  return use(std::move(*granted.held), session.options, given, session.receiver);
 }
 
 void add_lock_command(command_line& line, action& chosen, std::string const& name, std::string const& text,

@@ -177,8 +177,6 @@ void check_together(run_options const& options, probe::named_servers const& serv
                             title_of(options))};
 }
 
-}  // namespace
-
 /// What the library can't refuse, since it is the command's own.
 void check_fits_etcd(run_options const& options) {
   auto const refuse = [](std::string_view const option, std::string_view const reason) {
@@ -192,6 +190,8 @@ void check_fits_etcd(run_options const& options) {
     refuse("--once-per and --at-most-every", "nobody writes down on etcd when a job last ran");
   if (options.keep) refuse("--keep", "on etcd a key lasts no longer than its process and a ttl");
 }
+
+}  // namespace
 
 void check_fits(run_options const& options, probe::named_servers const& servers) {
   if (servers.kind() == probe::deployment_kind::etcd) return check_fits_etcd(options);

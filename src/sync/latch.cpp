@@ -103,12 +103,16 @@ struct latch::impl {
   void note_counting(std::int64_t n) {
     binding.core()->record_number(history::event::counted, history::kind::latch, binding.name(), n);
   }
-  /// Of one that has none: it is another one each time.
-  [[nodiscard]] std::string some_participant() const {
-    return binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
-  }
-  void check_count_down(std::int64_t n) const {
+  /// Counts down for nobody in particular: on the plain wire for another participant each time. `send` gets
+  /// the script.
+  template <class Send>
+  void count_down(std::int64_t n, Send send) {
     sync::check_number("the number to count down", binding.name(), n, 1, highest_count);
+    note_counting(n);
+    if (!plain) return send(counting_redisson(n));
+    auto const participant =
+        binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
+    send(counting(participant, n));
   }
   void check_participant(std::string_view participant) const {
     sync::check(!participant.empty() && participant.size() <= sync::longest_name,
@@ -175,13 +179,7 @@ bool latch::try_set_count(std::int64_t count) {
 }
 
 void latch::count_down(std::int64_t n) {
-  impl_->check_count_down(n);
-  impl_->note_counting(n);
-  if (impl_->plain) {
-    impl_->count.change(impl_->counting(impl_->some_participant(), n));
-  } else {
-    impl_->count.change(impl_->counting_redisson(n));
-  }
+  impl_->count_down(n, [this](auto const& script) { impl_->count.change(script); });
 }
 
 bool latch::count_down(std::string_view participant) {
@@ -192,16 +190,11 @@ bool latch::count_down(std::string_view participant) {
 
 void latch::async_count_down(count_handler done, std::int64_t n) {
   sync::check_handler(done, name());
-  impl_->check_count_down(n);
-  impl_->note_counting(n);
-  auto finish = [done = std::move(done)](auto, std::exception_ptr failure) mutable {
-    done(std::move(failure));
-  };
-  if (impl_->plain) {
-    impl_->count.async_change(impl_->counting(impl_->some_participant(), n), std::move(finish));
-  } else {
-    impl_->count.async_change(impl_->counting_redisson(n), std::move(finish));
-  }
+  impl_->count_down(n, [this, &done](auto const& script) {
+    impl_->count.async_change(script, [done = std::move(done)](auto, std::exception_ptr failure) mutable {
+      done(std::move(failure));
+    });
+  });
 }
 
 void latch::async_count_down(std::string_view participant, wait_handler done) {

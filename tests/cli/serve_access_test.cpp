@@ -22,9 +22,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr auto owner = "11111111-2222-4333-8444-555555555555:1";
 std::string const anna_token = "anna-0123456789abcdef";
-std::string const ben_token = "ben-0123456789abcdef";
 
 std::string bearer(std::string const& token) { return "Authorization: Bearer " + token + "\r\n"; }
 

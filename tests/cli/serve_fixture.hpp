@@ -14,6 +14,11 @@
 
 namespace holdfast::test {
 
+/// Somebody who holds a lock.
+constexpr auto owner = "11111111-2222-4333-8444-555555555555:1";
+/// Of a visitor.
+inline std::string const ben_token = "ben-0123456789abcdef";
+
 class serve_fixture : public testing::Test {
  protected:
   /// Starts it on any port, and waits until it listens.

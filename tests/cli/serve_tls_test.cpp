@@ -18,9 +18,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr auto owner = "11111111-2222-4333-8444-555555555555:1";
-std::string const ben_token = "ben-0123456789abcdef";
-
 class serve_tls : public serve_fixture {
  protected:
   serve_tls() {

@@ -194,9 +194,10 @@ lua_scripts::script const& lua_scripts::compiled(std::string_view source) {
       .first->second;
 }
 
-resp::reply lua_scripts::run(script const& what, command keys, command args, redis_call const& call) {
+resp::reply lua_scripts::run(script const& compiled_script, command keys, command args,
+                             redis_call const& call) {
   auto* const lua = state_.get();
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, what.place);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, compiled_script.place);
   set_global(lua, "KEYS", keys);
   set_global(lua, "ARGV", args);
   execution running{.call = call, .words = words_};

@@ -34,7 +34,7 @@ class lua_scripts {
   /// Throws std::runtime_error if that is no Lua.
   script const& compiled(std::string_view source);
   /// An exception of `call` ends the script, also inside `redis.pcall`, and leaves run().
-  resp::reply run(script const& what, command keys, command args, redis_call const& call);
+  resp::reply run(script const& compiled_script, command keys, command args, redis_call const& call);
 
  private:
   struct closer {

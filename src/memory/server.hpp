@@ -57,7 +57,7 @@ class server {
   std::int64_t publish(std::string_view channel, std::string_view message);
   resp::reply run_known(command words, time_point now);
   resp::reply run_text(command words, time_point now);
-  resp::reply run(lua_scripts::script const& what, command words, time_point now);
+  resp::reply run(lua_scripts::script const& script, command words, time_point now);
 
   std::string run_id_;
   dataset data_;

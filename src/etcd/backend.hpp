@@ -130,9 +130,9 @@ template <class Outcome, class Answer>
 engine::answer<Outcome> backend::no_outcome(response<Answer> const& answer) const {
   if (answer.failure) return {.content = engine::failed{.reason = answer.failure, .sent = answer.sent}};
   using enum status::kind;
-  if (answer.ended.what == refused || answer.ended.what == full || answer.ended.what == no_such_lease) {
+  if (answer.ended.type == refused || answer.ended.type == full || answer.ended.type == no_such_lease) {
     auto text = answer.ended.text;
-    if (answer.ended.what == full)
+    if (answer.ended.type == full)
       text += "; compact and defragment it, and disarm the alarm (etcdctl compact, defrag, alarm disarm)";
     return {.content = engine::refused{.text = std::move(text)}};
   }

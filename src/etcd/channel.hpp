@@ -36,7 +36,7 @@ class channel {
   using handler = std::function<void(status, Answer)>;
 
   /// Each `done` is called once, from a thread of the channel's, after `timeout` at the latest.
-  virtual void transact(transaction const& what, milliseconds timeout, handler<outcome> done) = 0;
+  virtual void transact(transaction const& request, milliseconds timeout, handler<outcome> done) = 0;
   virtual void grant(std::chrono::seconds ttl, milliseconds timeout, handler<lease_grant> done) = 0;
   virtual void revoke(std::int64_t lease, milliseconds timeout, std::function<void(status)> done) = 0;
 

@@ -71,7 +71,7 @@ void backend::begin_giving_back(place_ptr const& of, scripting::send_options con
                    [this, of, report](response<outcome>&& answer) {
                      if (!answer.ok() || of->unsure) leave_behind(*of);
                      if (!answer.ok()) {
-                       if (answer.ended.what == status::kind::no_such_lease) leases_.note_over(of->lease);
+                       if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(of->lease);
                        report(no_outcome<ownership>(answer));
                        return;
                      }
@@ -153,14 +153,14 @@ void backend::begin_passing(std::shared_ptr<passing> const& all) {
         auto const folder = keys::folder(prefix_, fresh.name);
         auto const end = keys::end_of(folder);
         fresh.key = keys::place(folder, fresh.lease->id);
-        transaction what{
+        transaction request{
             .when = {{.key = old.key, .equals = old.revision}},
             .then = {etcd::remove{old.key},
                      put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id},
                      range{.key = folder, .end = end, .sorted = range::order::newest_first, .limit = 2},
                      range{.key = folder, .end = end, .limit = 1}},
             .otherwise = {range{.key = fresh.key}}};
-        server_.transact(std::move(what), all->to->send,
+        server_.transact(std::move(request), all->to->send,
                          [this, all](response<outcome>&& answer) { on_passed(all, std::move(answer)); });
       });
 }
@@ -172,7 +172,7 @@ void backend::on_passed(std::shared_ptr<passing> const& all, response<outcome>&&
   to.unsure = to.unsure || answer.resent;
   if (!answer.ok()) {
     to.unsure = to.unsure || answer.sent;
-    if (answer.ended.what == status::kind::no_such_lease) leases_.note_over(to.lease);
+    if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(to.lease);
     leave_behind(*from);
     if (to.unsure) leave_behind(to);
     drop(from);

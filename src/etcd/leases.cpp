@@ -65,7 +65,7 @@ void leases::grant(lease_ptr const& wanted, scripting::send_options const& send)
     auto const fits = answer.ok() && answer.value.ttl <= wanted->ttl;
     if (answer.ok() && !fits) {
       channel_.revoke(answer.value.id, revoke_timeout, [](status const&) {});
-      answer.ended = {.what = status::kind::refused,
+      answer.ended = {.type = status::kind::refused,
                       .text = "etcd's shortest lease is " + std::to_string(answer.value.ttl.count()) +
                               " s there (one and a half times its election timeout), so a ttl of " +
                               std::to_string(wanted->ttl.count()) + " s isn't possible: use a longer one"};
@@ -111,14 +111,15 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
     return;
   }
   if (lease->asked_at == time_point{}) return;
-  lease->said = {.from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
-  if (!stopped_) loop_.arm(lease->tick, lease->said.from + lease->ttl / keep_alives_per_ttl);
+  lease->newest_answer = {
+      .from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
+  if (!stopped_) loop_.arm(lease->tick, lease->newest_answer.from + lease->ttl / keep_alives_per_ttl);
   for (auto const& each : std::exchange(lease->until_alive, {})) each(true);
 }
 
 void leases::note_majority(held_lease& under, outcome const& answer, time_point sent_at) noexcept {
-  if (answer.term == under.said.term && sent_at >= under.said.answered_at)
-    under.alive_from = std::max(under.alive_from, under.said.from);
+  if (answer.term == under.newest_answer.term && sent_at >= under.newest_answer.answered_at)
+    under.alive_from = std::max(under.alive_from, under.newest_answer.from);
 }
 
 void leases::on_broken() {

@@ -29,7 +29,7 @@ struct held_lease {
     time_point from{};
     time_point answered_at{};
     std::uint64_t term = 0;
-  } said{};
+  } newest_answer{};
   time_point
       asked_at{};     ///< when a keep-alive was sent that isn't answered; the clock's epoch: there is none
   bool over = false;  ///< the server has forgotten it, and all its keys

@@ -86,11 +86,11 @@ struct status {
     refused,
   };
 
-  kind what = kind::ok;
+  kind type = kind::ok;
   bool sent = false;   ///< it may have been carried out
   std::string text{};  ///< with the endpoint
 
-  [[nodiscard]] bool ok() const noexcept { return what == kind::ok; }
+  [[nodiscard]] bool ok() const noexcept { return type == kind::ok; }
 };
 
 struct settings {

@@ -63,7 +63,7 @@ void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
     if (!still) return;
     auto const& reason = server_.down_because();
     still->trouble = engine::failed{.reason = reason ? reason
-                                                     : server_.explain({.what = status::kind::unreachable,
+                                                     : server_.explain({.type = status::kind::unreachable,
                                                                         .text = "no answer to a keep-alive"}),
                                     .sent = true};
     finish(*still);
@@ -73,7 +73,7 @@ void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
   if (under.empty()) later([this, all] { check_all(all); });
 }
 
-/// Behind the answers to the keep-alives: see held_lease::said.
+/// Behind the answers to the keep-alives: see held_lease::newest_answer.
 void backend::check_all(std::shared_ptr<renewal> const& all) {
   for (std::size_t from = 0; from < all->all.size(); from += keys_per_request) check(all, from);
   settle(all);
@@ -81,22 +81,22 @@ void backend::check_all(std::shared_ptr<renewal> const& all) {
 
 /// Whether the keys are there, as they were made. Only if some isn't, each by itself.
 void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
-  transaction what;
+  transaction request;
   std::vector<std::size_t> asked;
   auto const end = std::min(from + keys_per_request, all->all.size());
-  what.when.reserve(end - from);
-  what.otherwise.reserve(end - from);
+  request.when.reserve(end - from);
+  request.otherwise.reserve(end - from);
   asked.reserve(end - from);
   for (auto i = from; i != end; ++i) {
     auto const& each = all->all[i];
     if (each.gone) continue;
-    what.when.push_back({.key = each.of->key, .equals = each.revision});
-    what.otherwise.emplace_back(range{.key = each.of->key});
+    request.when.push_back({.key = each.of->key, .equals = each.revision});
+    request.otherwise.emplace_back(range{.key = each.of->key});
     asked.push_back(i);
   }
   if (asked.empty()) return;
   ++all->open;
-  server_.transact(std::move(what), all->send, [this, all, asked](response<outcome>&& answer) {
+  server_.transact(std::move(request), all->send, [this, all, asked](response<outcome>&& answer) {
     if (!answer.ok()) {
       auto const result = no_outcome<engine::renewals>(answer);
       if (auto const* const refusal = result.refusal()) all->trouble = *refusal;

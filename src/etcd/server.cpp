@@ -68,16 +68,16 @@ void server::begin(scripting::send_options const& send,
   };
   open_.insert(asked);
   loop_.add_interest(1);
-  if (over_) end(asked, {.what = status::kind::unreachable}, shut_because_);
+  if (over_) end(asked, {.type = status::kind::unreachable}, shut_because_);
   if (shut_because_) return;
   attempt(asked);
 }
 
-void server::transact(transaction what, scripting::send_options const& send, handler<outcome> done) {
+void server::transact(transaction request, scripting::send_options const& send, handler<outcome> done) {
   begin<outcome>(
       send,
-      [this, what = std::move(what)](milliseconds timeout, channel::handler<outcome> answered) {
-        channel_.transact(what, timeout, std::move(answered));
+      [this, request = std::move(request)](milliseconds timeout, channel::handler<outcome> answered) {
+        channel_.transact(request, timeout, std::move(answered));
       },
       std::move(done));
 }
@@ -109,7 +109,7 @@ void server::attempt(question_ptr const& asked) {
 
 void server::on_answer(question_ptr const& asked, status const& ended) {
   if (!open_.contains(asked)) return;
-  if (ended.what != status::kind::unreachable) {
+  if (ended.type != status::kind::unreachable) {
     up_ = true;
     down_because_.reset();
     asked->sent = asked->sent || ended.sent;
@@ -149,7 +149,7 @@ void server::end(question_ptr const& asked, status const& ended,
 void server::fail_all() {
   while (!open_.empty()) {
     auto const next = *open_.begin();
-    end(next, {.what = status::kind::unreachable}, shut_because_);
+    end(next, {.type = status::kind::unreachable}, shut_because_);
   }
   over_ = true;
 }
@@ -158,7 +158,7 @@ std::shared_ptr<error const> server::explain(status const& ended) const {
   auto const say = [&](errc code, std::string const& text) {
     return std::make_shared<error const>(code, client_.url + ": " + text);
   };
-  switch (ended.what) {
+  switch (ended.type) {
     case status::kind::unauthorized:
       return say(
           errc::unauthorized,

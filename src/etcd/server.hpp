@@ -40,7 +40,7 @@ class server {
   server(server const&) = delete;
   server& operator=(server const&) = delete;
 
-  void transact(transaction what, scripting::send_options const& send, handler<outcome> done);
+  void transact(transaction request, scripting::send_options const& send, handler<outcome> done);
   void grant(std::chrono::seconds ttl, scripting::send_options const& send, handler<lease_grant> done);
 
   [[nodiscard]] bool idle() const noexcept { return open_.empty(); }

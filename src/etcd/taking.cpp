@@ -73,24 +73,24 @@ void backend::make_key(taking_ptr const& wanted) {
   auto const folder = keys::folder(prefix_, of.name);
   auto const end = keys::end_of(folder);
   range const first{.key = folder, .end = end, .limit = 1};
-  transaction what{.then = {put{.key = of.key, .value = of.value, .lease = of.lease->id}},
-                   .otherwise = {range{.key = of.key}, first}};
+  transaction request{.then = {put{.key = of.key, .value = of.value, .lease = of.lease->id}},
+                      .otherwise = {range{.key = of.key}, first}};
   if (wanted->join) {
-    what.when.push_back({.key = of.key, .equals = std::int64_t{0}});
-    what.then.emplace_back(
+    request.when.push_back({.key = of.key, .equals = std::int64_t{0}});
+    request.then.emplace_back(
         range{.key = folder, .end = end, .sorted = range::order::newest_first, .limit = 2});
-    what.then.emplace_back(first);
+    request.then.emplace_back(first);
   } else {
-    what.when.push_back({.key = folder, .end = end, .equals = std::int64_t{0}});
+    request.when.push_back({.key = folder, .end = end, .equals = std::int64_t{0}});
   }
-  server_.transact(std::move(what), wanted->send,
+  server_.transact(std::move(request), wanted->send,
                    [this, wanted](response<outcome>&& answer) { on_made(wanted, std::move(answer)); });
 }
 
 void backend::on_made(taking_ptr const& wanted, response<outcome>&& answer) {
   auto& of = *wanted->of;
   of.unsure = of.unsure || answer.resent;
-  if (answer.ended.what == status::kind::no_such_lease) {
+  if (answer.ended.type == status::kind::no_such_lease) {
     leases_.note_over(of.lease);
     take(wanted);
     return;
@@ -144,14 +144,14 @@ void backend::look(taking_ptr const& wanted) {
   auto const& of = *wanted->of;
   auto const folder = keys::folder(prefix_, of.name);
   auto const end = keys::end_of(folder);
-  transaction what{.when = {{.key = of.key, .equals = of.revision}},
-                   .then = {range{.key = folder,
-                                  .end = end,
-                                  .sorted = range::order::newest_first,
-                                  .limit = 1,
-                                  .max_create_revision = of.revision - 1},
-                            range{.key = folder, .end = end, .limit = 1}}};
-  server_.transact(std::move(what), wanted->send,
+  transaction request{.when = {{.key = of.key, .equals = of.revision}},
+                      .then = {range{.key = folder,
+                                     .end = end,
+                                     .sorted = range::order::newest_first,
+                                     .limit = 1,
+                                     .max_create_revision = of.revision - 1},
+                               range{.key = folder, .end = end, .limit = 1}}};
+  server_.transact(std::move(request), wanted->send,
                    [this, wanted](response<outcome>&& answer) { on_looked(wanted, std::move(answer)); });
 }
 

@@ -79,7 +79,7 @@ void grpc_channel::ask(Request request, milliseconds timeout, Start start,
   auto& kept = *asked;
   start(member, &kept.context, &kept.request, &kept.response,
         [this, at, asked = std::move(asked), done = std::move(done)](::grpc::Status const& ended) {
-          if (read(ended, {}).what == status::kind::unreachable) leave(at);
+          if (read(ended, {}).type == status::kind::unreachable) leave(at);
           done(ended, asked->response, members_[at]->endpoint);
           guard const last{mutex_};
           under_way_.erase(&asked->context);
@@ -151,7 +151,7 @@ void grpc_channel::introduce() {
     guard hold{mutex_};
     if (closing_) {
       hold.unlock();
-      conclude({.what = status::kind::unreachable, .text = "the client is closed"});
+      conclude({.type = status::kind::unreachable, .text = "the client is closed"});
       return;
     }
     under_way_.insert(&asked->context);
@@ -167,7 +167,7 @@ void grpc_channel::introduce() {
             if (all->answered++ == 0) all->first = i;
           } else {
             all->last = read(ended, endpoint);
-            if (all->last.what == status::kind::unauthorized && all->answered++ == 0) all->first = i;
+            if (all->last.type == status::kind::unauthorized && all->answered++ == 0) all->first = i;
           }
           auto const complete = --all->left == 0;
           if (complete && all->answered != 0) current_ = all->first;
@@ -252,9 +252,9 @@ void grpc_channel::go_on_to_next() {
   if (watches) watches->end();
 }
 
-void grpc_channel::transact(transaction const& what, milliseconds timeout, handler<outcome> done) {
+void grpc_channel::transact(transaction const& request, milliseconds timeout, handler<outcome> done) {
   ask_when_ready<etcdserverpb::TxnRequest, etcdserverpb::TxnResponse>(
-      to_message(what), timeout, [](member const& to, auto... all) { to.keys->async()->Txn(all...); },
+      to_message(request), timeout, [](member const& to, auto... all) { to.keys->async()->Txn(all...); },
       [done = std::move(done)](status ended, etcdserverpb::TxnResponse const& answer) {
         auto value = ended.ok() ? to_value(answer) : outcome{};
         done(std::move(ended), std::move(value));

@@ -24,7 +24,7 @@ class grpc_channel final : public channel {
   grpc_channel(settings to, channel_events events);
   ~grpc_channel() override;
 
-  void transact(transaction const& what, milliseconds timeout, handler<outcome> done) override;
+  void transact(transaction const& request, milliseconds timeout, handler<outcome> done) override;
   void grant(std::chrono::seconds ttl, milliseconds timeout, handler<lease_grant> done) override;
   void revoke(std::int64_t lease, milliseconds timeout, std::function<void(status)> done) override;
   void keep_alive(std::int64_t lease) override;

@@ -94,7 +94,7 @@ std::vector<std::unique_ptr<member>> connect(settings const& to) {
 void cluster_check::note(std::string const& endpoint, std::uint64_t cluster, std::string const& version) {
   if (!verdict_.ok() || cluster == 0) return;
   if (too_old(version)) {
-    verdict_ = {.what = status::kind::not_etcd,
+    verdict_ = {.type = status::kind::not_etcd,
                 .text = endpoint + " is etcd " + version + "; Holdfast needs 3.4 or later: update it"};
     return;
   }
@@ -103,7 +103,7 @@ void cluster_check::note(std::string const& endpoint, std::uint64_t cluster, std
     first_ = endpoint;
   } else if (cluster != cluster_) {
     verdict_ = {
-        .what = status::kind::two_clusters,
+        .type = status::kind::two_clusters,
         .text = endpoint + " and " + first_ +
                 " are members of two clusters, which don't know each other's locks: the URL has to name "
                 "members of one cluster"};

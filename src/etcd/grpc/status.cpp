@@ -44,9 +44,9 @@ bool never_left(std::string const& text) {
 }  // namespace
 
 status read(::grpc::Status const& ended, std::string const& endpoint) {
-  if (ended.ok()) return {.what = kind::ok, .sent = true};
+  if (ended.ok()) return {.type = kind::ok, .sent = true};
   auto const& text = ended.error_message();
-  return {.what = kind_of(ended),
+  return {.type = kind_of(ended),
           .sent = !never_left(text),
           .text = endpoint + ": " + (text.empty() ? std::string{"no answer"} : text)};
 }

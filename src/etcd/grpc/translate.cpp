@@ -42,12 +42,12 @@ void fill(etcdserverpb::Compare& to, condition const& holds) {
 
 }  // namespace
 
-etcdserverpb::TxnRequest to_message(transaction const& what) {
+etcdserverpb::TxnRequest to_message(transaction const& request) {
   etcdserverpb::TxnRequest message;
-  for (auto const& each : what.when) fill(*message.add_compare(), each);
-  for (auto const& each : what.then)
+  for (auto const& each : request.when) fill(*message.add_compare(), each);
+  for (auto const& each : request.then)
     std::visit([&](auto const& wanted) { fill(*message.add_success(), wanted); }, each);
-  for (auto const& each : what.otherwise)
+  for (auto const& each : request.otherwise)
     std::visit([&](auto const& wanted) { fill(*message.add_failure(), wanted); }, each);
   return message;
 }

@@ -7,7 +7,7 @@
 
 namespace holdfast::etcd {
 
-[[nodiscard]] etcdserverpb::TxnRequest to_message(transaction const& what);
+[[nodiscard]] etcdserverpb::TxnRequest to_message(transaction const& request);
 [[nodiscard]] outcome to_value(etcdserverpb::TxnResponse const& answer);
 
 }  // namespace holdfast::etcd

@@ -1,7 +1,8 @@
 -- Turns an upgrade lease (`upgrade`, one of the readers) into a writer (`owner`), once no other reader is in. With `mode` "join" the
 -- writer waits at the very head of the queue, where its id ends in ':w', having waited for `waited_us`; with "ask" it doesn't.
 -- Effects when granted: the lock is the writer's, with a full ttl, and a fencing token is taken. The set keeps the upgrade lease, and
--- who writes in its place (':w'), until the writer's client has heard of it, or gives up: see renew and stay.
+-- who writes in its place (':w'), until the writer's client has heard of it, or gives up: see renew and stay. The upgrade lease gets
+-- no time by that: its holder may have given it back, or kept it for a while, before this request came (again).
 -- Reply: granted, {token, 1}; busy, {ms until the last of the others is over, callers ahead in the queue, ticket, token counter, that
 -- reader, -1}, the second and third -1 and 0 for "ask"; an error LOST when the upgrade lease isn't in, or the writer has given up
 -- already, or a later one writes (late copies); an error WRONGTYPE that names the type when the key is not a lock.
@@ -51,7 +52,7 @@ if left_ms > 0 then
 end
 local until_ms = string.format('%.0f', now_ms + ttl_ms)
 redis.call('DEL', readers)
-redis.call('ZADD', readers, until_ms, upgrade)
+if ends then redis.call('ZADD', readers, ends, upgrade) end
 redis.call('ZADD', readers, until_ms, writer)
 redis.call('PEXPIRE', readers, ttl_ms)
 redis.call('SET', lock, owner, 'PX', ttl_ms)

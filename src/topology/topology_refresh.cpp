@@ -15,6 +15,10 @@ namespace {
 constexpr std::size_t width = 3;
 constexpr std::chrono::milliseconds widen_after{200};
 
+/// A round in which a node told that the cluster is down goes on for so long for those that owe an answer:
+/// one that is dead owes it for connect_timeout, and meanwhile another takes its place.
+constexpr std::chrono::milliseconds longest_wait{500};
+
 /// The pause between rounds, as long as anything is amiss.
 constexpr std::chrono::milliseconds first_pause{50};
 constexpr std::chrono::milliseconds longest_pause{500};
@@ -66,7 +70,7 @@ topology_refresh::topology_refresh(reactor::loop& loop, events handlers)
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       next_{[this] { try_or_restart([this] { begin(); }); }},
-      widen_{[this] { try_or_restart([this] { ask_some(); }); }} {}
+      widen_{[this] { try_or_restart([this] { go_on(); }); }} {}
 
 /// Without memory for the step: another round begins after a pause.
 template <class Step>
@@ -101,6 +105,7 @@ bool topology_refresh::needs(cluster_node const& node) const {
 void topology_refresh::begin() {
   running_ = true;
   again_ = false;
+  heard_ = false;
   ++round_;
   open_ = 0;
   second_best_.reset();
@@ -114,6 +119,15 @@ void topology_refresh::begin() {
   ask_some();
 }
 
+/// The nodes that were asked are slow.
+void topology_refresh::go_on() {
+  if (to_ask_.empty()) {
+    end_round();
+  } else {
+    ask_some();
+  }
+}
+
 void topology_refresh::ask_some() {
   for (std::size_t i = 0; i != width && !to_ask_.empty(); ++i) {
     auto& next = *to_ask_.back();
@@ -125,7 +139,13 @@ void topology_refresh::ask_some() {
     loop_.arm(widen_, boot_clock::now() + widen_after);
   } else {
     finish_if_over();
+    limit_round();
   }
+}
+
+void topology_refresh::limit_round() noexcept {
+  if (running_ && heard_ && to_ask_.empty() && !widen_.armed())
+    loop_.arm(widen_, boot_clock::now() + longest_wait);
 }
 
 void topology_refresh::ask(cluster_node& node) {
@@ -164,6 +184,7 @@ void topology_refresh::on_answer(inquiry& source, net::response&& response) {
     return;
   }
   source.result.slots = *std::move(slots);
+  heard_ = heard_ || in_time;
   auto const& health = source.result.health;
   if (health.epoch < epoch_) {  // behind; used when no other node replies
     if (!in_time) return;
@@ -171,6 +192,7 @@ void topology_refresh::on_answer(inquiry& source, net::response&& response) {
       second_best_ = std::make_unique<inquiry>(std::move(source));
     }
     finish_if_over();
+    limit_round();
     return;
   }
   if (!in_time && health.epoch == epoch_) return;  // nothing new
@@ -179,7 +201,9 @@ void topology_refresh::on_answer(inquiry& source, net::response&& response) {
   auto const ends = in_time && health.ok;
   if (ends) finish();
   events_.found(*source.node, source.result);
-  if (in_time && !ends) finish_if_over();
+  if (!in_time || ends) return;
+  finish_if_over();
+  limit_round();
 }
 
 void topology_refresh::on_refused(inquiry const& source, net::response const& response) {
@@ -193,7 +217,10 @@ void topology_refresh::on_refused(inquiry const& source, net::response const& re
 
 /// Ends the round when no node is left to ask or to reply.
 void topology_refresh::finish_if_over() {
-  if (!running_ || open_ != 0 || !to_ask_.empty()) return;
+  if (running_ && open_ == 0 && to_ask_.empty()) end_round();
+}
+
+void topology_refresh::end_round() {
   auto const second = std::exchange(second_best_, nullptr);
   auto const reason = failures_.empty() ? nullptr : summary(failures_);
   finish();

@@ -56,11 +56,14 @@ class topology_refresh {
   };
 
   void begin();
+  void go_on();
   void ask_some();
+  void limit_round() noexcept;
   void ask(cluster_node& node);
   void on_answer(inquiry& source, net::response&& response);
   void on_refused(inquiry const& source, net::response const& response);
   void finish_if_over();
+  void end_round();
   void finish() noexcept;
   template <class Step>
   void try_or_restart(Step step) noexcept;
@@ -71,6 +74,7 @@ class topology_refresh {
   std::minstd_rand random_;
   bool running_ = false;
   bool again_ = false;  ///< another round was requested during this one
+  bool heard_ = false;  ///< a node has told in this round
   std::uint64_t round_ = 0;
   std::uint64_t epoch_ = 0;                ///< the newest that was used
   cluster_node* first_ = nullptr;          ///< of the next round

@@ -109,6 +109,30 @@ TEST_F(replicated_cluster, carries_a_lock_over_to_the_replica_of_a_master_that_d
   EXPECT_GT(next.take().token(), token);
 }
 
+/// The dead one owes its answer for as long as a client may try to connect.
+TEST_F(replicated_cluster, that_is_down_is_asked_again_and_again_beside_a_node_that_is_dead) {
+  client redis{nodes_.url(), {.connect_timeout = 10min, .reply_timeout = 10min}};
+  mutex m{redis, name_};
+  m.acquire().release();
+  auto& old_master = slot_master();
+  auto& replica = nodes_.replica_of(old_master);
+  auto& alive = another_master();
+  replica.raw().command({"CONFIG", "SET", "cluster-replica-no-failover", "yes"});
+  ASSERT_TRUE(nodes_.wait_until_replicated());
+  old_master.freeze();  // the client notices nothing, until the others know
+  ASSERT_TRUE(eventually([&] {
+    return alive.raw().command({"CLUSTER", "INFO"}).text.find("cluster_state:fail") != std::string::npos;
+  }));
+  old_master.kill9();
+  waiter asks{m};
+  auto const before = alive.raw().calls_of("cluster|slots");
+  EXPECT_TRUE(eventually([&] { return alive.raw().calls_of("cluster|slots") >= before + 5; }));
+  EXPECT_FALSE(asks.done());
+  replica.raw().command({"CLUSTER", "FAILOVER", "TAKEOVER"});
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_TRUE(asks.take().valid());
+}
+
 TEST_F(replicated_cluster, tells_what_the_new_master_does_not_know) {
   client redis{nodes_.url()};
   mutex m{redis, name_, {.ttl = 60s}};

@@ -57,12 +57,17 @@ class handover {
   /// The lease is valid and renewed by the current master, and still waited for.
   [[nodiscard]] bool goes_on() { return renews_again(redis_) && lease_.valid() && !next_->done(); }
   /// Releases; true if that wakes the waiter, and its token, if there are tokens, is greater.
-  [[nodiscard]] bool passes_on() {
+  [[nodiscard]] testing::AssertionResult passes_on() {
     auto const token = lease_.token();
-    if (lease_.release() != release_result::released) return false;
-    if (!eventually(before_recheck, [&] { return next_->done(); })) return false;
+    if (auto const end = lease_.release(); end != release_result::released)
+      return testing::AssertionFailure() << "release: " << to_string(end);
+    if (!eventually(before_recheck, [&] { return next_->done(); }))
+      return testing::AssertionFailure() << "the waiter isn't woken";
     auto const next = next_->take();
-    return next.valid() && (next.token() > token || token == 0);
+    if (!next.valid()) return testing::AssertionFailure() << "the next lease is over";
+    if (next.token() <= token && token != 0)
+      return testing::AssertionFailure() << "token " << next.token() << " behind " << token;
+    return testing::AssertionSuccess();
   }
 
  private:

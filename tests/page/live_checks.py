@@ -1,5 +1,7 @@
 """What the page does as locks change: lists, charts, pauses, crowds."""
 
+import socket
+import subprocess
 import time
 
 from servers import eventually, owner
@@ -36,6 +38,19 @@ def shows_changes_as_they_happen(page):
     page.redis.hold("deploy", 0xABCDEF)
     eventually(lambda: "00abcdef" in page.browser.text())
     print(f"     a change was seen after {(time.monotonic() - began) * 1000:.0f} ms")
+
+
+def lists_processes_by_host(page):
+    page.redis.hold("of another library")
+    job = subprocess.Popen([page.holdfast, "run", "--url", page.redis.url, "nightly", "--", "sleep", "600"])
+    try:
+        page.browser.open(page.url + "#/processes")
+        host = f"{socket.gethostname()}: 1 held, 0 waited for"
+        eventually(lambda: host in page.browser.text() and "Unknown hosts: 1 held, 0 waited for" in page.browser.text())
+        assert page.browser.count("main table") == 2
+    finally:
+        job.terminate()
+        job.wait()
 
 
 def stands_still_while_it_is_paused(page):
@@ -91,4 +106,4 @@ def draws_how_long_waits_and_holds_lasted(page):
     assert page.browser.count("svg .span") == 1, "who had it before, over time"
 
 
-CHECKS = [shows_changes_as_they_happen, stands_still_while_it_is_paused, leaves_connections_for_other_tabs, shows_a_thousand_waiters_of_one_name, draws_how_long_waits_and_holds_lasted, shows_the_first_hundred_of_ten_thousand]
+CHECKS = [shows_changes_as_they_happen, lists_processes_by_host, stands_still_while_it_is_paused, leaves_connections_for_other_tabs, shows_a_thousand_waiters_of_one_name, draws_how_long_waits_and_holds_lasted, shows_the_first_hundred_of_ten_thousand]

@@ -118,13 +118,25 @@ export class ProcessesView extends AskedView {
       waits.get(client).push(edge);
     }
     const list = (locks) => locks.flatMap(({ id, name }, i) => [i ? ", " : "", this.link(id, name)]);
-    const rows = all.processes.map(({ process, holds, locks }) => {
-      const mine = waits.get(clientOf(process)) ?? [];
+    const hosts = new Map();
+    const add = (process, holds, locks, waited) => {
+      const name = process.host || "";
+      if (!hosts.has(name)) hosts.set(name, { holds: 0, waits: 0, rows: [] });
+      const host = hosts.get(name);
+      host.holds += holds;
+      host.waits += waited.length;
+      const held = holds ? h("span", {}, `${holds}: `, list(locks), holds > locks.length ? ", …" : "") : "none";
+      host.rows.push({ cells: [processText(process), shown(process.program), held, h("span", {}, list(waited))] });
+    };
+    for (const { process, holds, locks } of all.processes) {
+      add(process, holds, locks, waits.get(clientOf(process)) ?? []);
       waits.delete(clientOf(process));
-      return { cells: [processText(process), shown(process.program), h("span", {}, `${holds}: `, list(locks), holds > locks.length ? ", …" : ""), h("span", {}, list(mine))] };
-    });
-    for (const edges of waits.values()) rows.push({ cells: [processText(edges[0].waiter), shown(edges[0].waiter.program), "none", h("span", {}, list(edges))] });
-    this.element.replaceChildren(table(`${all.count} processes hold locks`, ["Process", "Program", "Holds", "Waits for"], rows));
+    }
+    for (const edges of waits.values()) add(edges[0].waiter, 0, [], edges);
+    const busiestFirst = [...hosts].sort(([, a], [, b]) => b.holds - a.holds || b.waits - a.waits);
+    const tables = busiestFirst.map(([name, { holds, waits: waited, rows }]) =>
+      table(`${name ? shown(name) : "Unknown hosts"}: ${holds} held, ${waited} waited for`, ["Process", "Program", "Holds", "Waits for"], rows));
+    this.element.replaceChildren(h("p", {}, all.count === 1 ? "1 process holds locks." : `${all.count} processes hold locks.`), ...tables);
   }
 }
 

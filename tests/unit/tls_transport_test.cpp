@@ -19,7 +19,7 @@
 #include <optional>
 
 #include "net/transport.hpp"
-#include "unit/transport_test.hpp"
+#include "support/transport_test.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// The one unit test with sockets: all on this machine, in this thread.
+// The one test of the lowest layers with sockets: all on this machine.
 #include "net/transport.hpp"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@
 
 #include "support/eventually.hpp"
 #include "support/failure_of.hpp"
-#include "unit/transport_test.hpp"
+#include "support/transport_test.hpp"
 
 namespace {
 

@@ -1,4 +1,5 @@
-// A1: 256 coroutines on Asio, each with a lock of its own, against the callbacks of the same client (B3).
+// A1: 256 coroutines on Asio, each with a lock of its own, and a client on their io_context, against the
+// callbacks of a client with a thread (B3).
 
 #include <fmt/format.h>
 
@@ -37,9 +38,9 @@ asio::awaitable<void> cycle(client& redis, int number, state& all) {
 
 cycles of_coroutines(context const& run) {
   return in_child([&] {
-    client redis{run.at.url};
-    redis.connect();
     asio::io_context io{1};
+    client redis{run.at.url, {}, run_on(io)};
+    redis.connect();
     state all;
     for (int i = 0; i < at_once; ++i) asio::co_spawn(io, cycle(redis, i, all), asio::detached);
     std::jthread const runs{[&io] { io.run(); }};

@@ -118,7 +118,8 @@ void check(client_options const& options) {
 }
 
 /// A client needs a few descriptors. Turns the errors of the libraries that can't get one into our own.
-std::shared_ptr<engine::core> make_core(net::deployment_url url, client_options options) {
+std::shared_ptr<engine::core> make_core(net::deployment_url url, client_options options,
+                                        std::shared_ptr<event_loop> outer) {
   auto const display = url.server.display;
   auto const refused = [&display](std::error_code code) {
     auto const descriptors =
@@ -130,7 +131,8 @@ std::shared_ptr<engine::core> make_core(net::deployment_url url, client_options 
                                         : "")};
   };
   try {
-    return std::make_shared<engine::core>(std::move(url), std::move(options));
+    return std::make_shared<engine::core>(std::move(url), std::move(options), topology::make_deployment,
+                                          std::move(outer));
   } catch (error const&) {
     throw;
   } catch (std::system_error const& failure) {
@@ -142,9 +144,16 @@ std::shared_ptr<engine::core> make_core(net::deployment_url url, client_options 
 
 }  // namespace
 
-client::client(std::string const& url, client_options options) {
+client::client(std::string const& url, client_options options) { make(url, std::move(options), nullptr); }
+
+client::client(std::string const& url, client_options options, std::shared_ptr<event_loop> runs_on) {
+  check(runs_on != nullptr, "a client needs an event loop to run on, or none to have a thread");
+  make(url, std::move(options), std::move(runs_on));
+}
+
+void client::make(std::string const& url, client_options&& options, std::shared_ptr<event_loop>&& runs_on) {
   check(options);
-  core_ = make_core(net::parse_deployment_url(url), std::move(options));
+  core_ = make_core(net::parse_deployment_url(url), std::move(options), std::move(runs_on));
   core_->at_first_use(register_exit);
   std::lock_guard const hold{registry_guard()};
   living().add(core_);

@@ -49,6 +49,7 @@
 ///   to be called. Nothing waits for the server. Don't emit their signals afterwards.
 #pragma once
 
+#include <holdfast/asio_event_loop.hpp>
 #include <holdfast/asio_initiate.hpp>
 
 #ifdef HOLDFAST_STANDALONE_ASIO

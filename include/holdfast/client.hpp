@@ -2,6 +2,7 @@
 #pragma once
 
 #include <holdfast/error.hpp>
+#include <holdfast/event_loop.hpp>
 #include <holdfast/export.hpp>
 #include <holdfast/options.hpp>
 #include <holdfast/wait_time.hpp>
@@ -69,7 +70,8 @@ struct client_stats {
 /// costs one request in 20 s.
 ///
 /// The client has one thread. The first call that asks the server starts it; it sleeps while callers drive
-/// the loop themselves. The client uses four file descriptors, and one for each connection.
+/// the loop themselves. A client that runs on an event loop of the program has none
+/// (<holdfast/event_loop.hpp>). The client uses four file descriptors, and one for each connection.
 ///
 /// *At the limits of the process.* If the thread can't be started, that call throws
 /// std::errc::resource_unavailable_try_again. Nothing has been sent then, and the next call tries again.
@@ -139,6 +141,10 @@ class HOLDFAST_EXPORT client {
   /// Asks no server. Throws errc::bad_url, std::errc::invalid_argument for an option out of range, or
   /// std::errc::too_many_files_open.
   explicit client(std::string const& url, client_options options = {});
+  /// The same on an event loop of the program's, without a thread: see event_loop. For an io_context:
+  /// `client{url, options, run_on(io)}`, with <holdfast/asio.hpp>. Throws std::errc::invalid_argument for
+  /// null.
+  client(std::string const& url, client_options options, std::shared_ptr<event_loop> runs_on);
   ~client();
   client(client&&) noexcept;
   client& operator=(client&&) noexcept;
@@ -178,6 +184,7 @@ class HOLDFAST_EXPORT client {
  private:
   friend struct engine::access;
 
+  void make(std::string const& url, client_options&& options, std::shared_ptr<event_loop>&& runs_on);
   bool shutdown_within(std::chrono::nanoseconds drain);
 
   std::shared_ptr<engine::core> core_;

@@ -27,8 +27,11 @@ void call_gate::prepare() {
   try {
     loop_.start_keeper();
   } catch (std::system_error const& failure) {
-    throw error{failure.code(), client_.url + ": the thread of the client can't be started (" +
-                                    failure.code().message() + "), so nothing was sent; " +
+    auto const because = " (" + failure.code().message() + "), so nothing was sent";
+    if (loop_.has_outer()) {
+      throw error{failure.code(), client_.url + ": the client can't run on its event loop" + because};
+    }
+    throw error{failure.code(), client_.url + ": the thread of the client can't be started" + because + "; " +
                                     advice_about_threads};
   }
 }

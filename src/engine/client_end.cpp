@@ -166,8 +166,8 @@ bool core::shut_down_within(std::chrono::nanoseconds drain) {
   if (!reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 client_.url +
-                    ": a callback can't wait for holders to give their locks back: too many wait "
-                    "already; shut the client down from another thread"};
+                    ": a callback can't wait for holders to give their locks back: no thread is left for "
+                    "those behind it; shut the client down from another thread"};
   }
   auto all_back = false;
   {

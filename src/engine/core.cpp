@@ -36,7 +36,8 @@ std::string explain_late_copies(std::string const& reason) {
 
 }  // namespace
 
-core::core(net::deployment_url url, client_options options, topology::deployment_maker const& make_deployment)
+core::core(net::deployment_url url, client_options options, topology::deployment_maker const& make_deployment,
+           std::shared_ptr<event_loop> outer)
     : url_{std::move(url)},
       client_{make_client_constants(std::move(options), url_)},
       broken_connections_{[this](std::string const& reason) {
@@ -47,6 +48,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                     log_(level, [&] { return client_.url + ": " + message; });
                   }},
       settings_{make_connection_settings()},
+      loop_{std::move(outer)},
       backend_{make_backend(make_deployment)},
       moments_{make_moments()},
       renewer_{
@@ -109,6 +111,12 @@ core::core(net::deployment_url url, client_options options, topology::deployment
   // Besides the work that is known to be undone, all leases are asked about, and all contenders ask again.
   loop_.on_out_of_memory([this] {
     if (!ask_all_again_.armed()) loop_.arm(ask_all_again_, boot_clock::now() + memory_pause);
+  });
+  loop_.on_outer_end([this] {
+    log_(log_level::warning, [this] {
+      return client_.url +
+             ": the event loop of this client has ended before it: its leases aren't renewed any more";
+    });
   });
   loop_.on_exception([this](std::string const& text) {
     if (client_.options.log)

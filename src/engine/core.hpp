@@ -22,9 +22,11 @@ namespace holdfast::engine {
 
 class core : public std::enable_shared_from_this<core> {
  public:
-  /// `make_deployment` makes the deployment that a URL names, or each of several masters that vote.
+  /// `make_deployment` makes the deployment that a URL names, or each of several masters that vote. `outer`:
+  /// the event loop of the program that this runs on, if it has no thread.
   core(net::deployment_url url, client_options options,
-       topology::deployment_maker const& make_deployment = topology::make_deployment);
+       topology::deployment_maker const& make_deployment = topology::make_deployment,
+       std::shared_ptr<event_loop> outer = nullptr);
   ~core();
   core(core const&) = delete;
   core& operator=(core const&) = delete;

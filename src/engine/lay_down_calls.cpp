@@ -57,7 +57,7 @@ void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) 
   gate_.check_process();
   if (!reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
-                cannot_lay_down(*lease) + "too many callbacks wait already"};
+                cannot_lay_down(*lease) + "no thread is left for the callbacks behind this one"};
   }
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();

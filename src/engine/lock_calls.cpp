@@ -99,8 +99,8 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   if (!once && !reactor::may_wait()) {
     throw error{std::errc::resource_deadlock_would_occur,
                 "a callback can't wait for " + queue->title() +
-                    ": too many wait already, and those behind it may be what it would wait for; use "
-                    "async_acquire there, or try"};
+                    ": there is no thread left for those behind it, which may be what it would wait for; "
+                    "use async_acquire there, or try"};
   }
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();

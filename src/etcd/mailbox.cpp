@@ -1,8 +1,8 @@
 #include "etcd/mailbox.hpp"
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <utility>
+
+#include "reactor/outer.hpp"
 
 namespace holdfast::etcd {
 
@@ -11,7 +11,7 @@ bool mailbox::put(letter&& f) {
   if (loop_ == nullptr) return false;
   letters_.push_back(std::move(f));
   if (!std::exchange(posted_, true))
-    boost::asio::post(loop_->io(), [self = shared_from_this()] { self->deliver(); });
+    reactor::post(loop_->io(), [self = shared_from_this()] { self->deliver(); });
   return true;
 }
 

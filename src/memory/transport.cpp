@@ -13,6 +13,7 @@
 #include "memory/activity.hpp"
 #include "memory/session.hpp"
 #include "net/transport.hpp"
+#include "reactor/outer.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -24,7 +25,8 @@ using boost::system::error_code;
 /// client that reads them. The node's guard makes all functions safe beside each other.
 class transport final : public net::transport, public std::enable_shared_from_this<transport> {
  public:
-  transport(asio::io_context& io, std::shared_ptr<node> to) : io_{io}, node_{std::move(to)} {}
+  transport(asio::io_context& io, std::shared_ptr<node> to)
+      : io_{io}, has_outer_{reactor::has_outer(io)}, node_{std::move(to)} {}
   ~transport() override { leave(); }
 
   void async_connect(connect_handler done) override {
@@ -85,6 +87,7 @@ class transport final : public net::transport, public std::enable_shared_from_th
   template <class F>
   void post(F f) {
     asio::post(io_, [posted = on_its_way{shared_from_this()}, f = std::move(f)]() mutable { f(*posted.to); });
+    if (has_outer_) reactor::tell_outer(io_);
   }
 
   /// Empty: connected.
@@ -137,6 +140,7 @@ class transport final : public net::transport, public std::enable_shared_from_th
   }
 
   asio::io_context& io_;
+  bool const has_outer_;
   std::shared_ptr<node> const node_;
   activity activity_{};
   // With the node's guard held.

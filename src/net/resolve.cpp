@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "base/quiet_thread.hpp"
+#include "reactor/outer.hpp"
 #include "reactor/room_for_one.hpp"
 
 namespace holdfast::net {
@@ -93,16 +94,17 @@ class threaded_resolution final : public resolution,
     std::lock_guard const hold{mutex_};
     if (!io_) return;
     result_ = std::move(result);
-    asio::post(*io_, reactor::in_room{&room_, [self = shared_from_this()] {
-                                        handler done;
-                                        {
-                                          // Waits until the thread has left the io_context, which `done`
-                                          // may destroy.
-                                          std::lock_guard const wait{self->mutex_};
-                                          std::swap(done, self->done_);
-                                        }
-                                        if (done) done(self->result_.failure, std::move(self->result_.found));
-                                      }});
+    reactor::post(*io_, reactor::in_room{&room_, [self = shared_from_this()] {
+                                           handler done;
+                                           {
+                                             // Waits until the thread has left the io_context, which `done`
+                                             // may destroy.
+                                             std::lock_guard const wait{self->mutex_};
+                                             std::swap(done, self->done_);
+                                           }
+                                           if (done)
+                                             done(self->result_.failure, std::move(self->result_.found));
+                                         }});
     io_ = nullptr;
     work_.reset();
   }

@@ -27,6 +27,7 @@ void resp_stream::handle(Step step) noexcept {
 void resp_stream::connect(endpoint const& to) {
   transport_ = make_transport(loop_.io(), to);
   transport_->owner = this;
+  loop_.note_begun();
   transport_->async_connect([transport = transport_.get(), &loop = loop_](std::string const& reason) {
     reactor::handling const hold{loop};
     auto* const owner = transport->owner;
@@ -94,6 +95,7 @@ void resp_stream::write(std::string& bytes) {
     bytes.erase(0, n);
   }
   writing_.swap(bytes);
+  loop_.note_begun();
   transport_->async_write(
       writing_, [transport = transport_.get(), &loop = loop_](boost::system::error_code cause, std::size_t) {
         reactor::handling const hold{loop};

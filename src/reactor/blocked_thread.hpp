@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/intrusive/list.hpp>
 #include <utility>
 
 #include "reactor/futex.hpp"
@@ -9,11 +10,13 @@
 namespace holdfast::reactor {
 
 /// A thread that waits in loop::wait: an object on its stack, until another call wakes it with loop::wake.
-class blocked_thread {
+class blocked_thread
+    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
  public:
   blocked_thread() = default;
   blocked_thread(blocked_thread const&) = delete;
   blocked_thread& operator=(blocked_thread const&) = delete;
+  ~blocked_thread() = default;
 
  private:
   friend class loop;
@@ -21,6 +24,7 @@ class blocked_thread {
   std::atomic<int> done_{0};
   bool asleep_ = false;                   ///< counted in loop::parked_
   bool finished_ = false;                 ///< if it was asleep, `done_` follows when the lock is free
+  bool relieves_ = false;                 ///< woken to drive, though its wait hasn't ended
   blocked_thread* woken_next_ = nullptr;  ///< next in a list of woken_threads
 };
 

@@ -22,6 +22,7 @@ constexpr int most_relieved = 32;
 
 bool loop::stop(lock& hold, bool exiting) noexcept {
   stopping_ = true;
+  if (outer_) return end_visits(hold);
   if (!keeper_.joinable()) return true;
   keeper_cv_.notify_one();
   interrupt();
@@ -64,15 +65,17 @@ bool loop::relieve() noexcept {
 }
 
 bool loop::need_keeper() const noexcept {
-  return parked_ > 0 || interest_ > 0 || !dirty_.empty() || timers_.earliest() < keeper_back_;
+  return outer_ || parked_ > 0 || interest_ > 0 || !dirty_.empty() || timers_.earliest() < keeper_back_;
 }
 
 void loop::start_keeper() {
   if (stopping_ || simulated_step_ || keeper_.joinable()) return;
+  if (outer_) return join_outer();
   keeper_ = start_quiet_thread([this] { run_keeper(); });
 }
 
 void loop::wake_keeper() noexcept {
+  if (outer_) return ask_for_visit();
   if (stopping_ || keeper_wanted_) return;
   keeper_wanted_ = true;
   keeper_cv_.notify_one();

@@ -54,7 +54,10 @@ struct loop::callbacks {
 
 constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
-loop::loop() : io_{std::make_unique<boost::asio::io_context>(1)}, timers_{*this, room_of_timers_} {
+loop::loop(std::shared_ptr<event_loop> outer)
+    : io_{std::make_unique<boost::asio::io_context>(1)},
+      timers_{*this, room_of_timers_},
+      outer_{std::move(outer)} {
   io_->get_executor().on_work_started();  // so that run_one() also waits when no operation is pending
   moved_clock::enlist(*this);
 }
@@ -84,9 +87,14 @@ void loop::wait(lock& hold, blocked_thread& thread) noexcept {
       flush_all(false);
       thread.asleep_ = true;
       ++parked_;
+      if (outer_) sleepers_.push_back(thread);
       unlock(hold);
       while (thread.done_.load(std::memory_order_acquire) == 0) futex_wait(thread.done_, 0);
-      return;  // without the lock: another thread may hold it
+      if (!thread.relieves_) return;  // without the lock: another thread may hold it
+      hold.lock();
+      relief_ = thread.relieves_ = false;
+      if (!thread.finished_) thread.done_.store(0, std::memory_order_relaxed);
+      continue;
     }
     polling_ = true;
     driver_ = std::this_thread::get_id();
@@ -108,6 +116,7 @@ void loop::wake(blocked_thread& thread) noexcept {
     return;
   }
   thread.asleep_ = false;
+  thread.unlink();
   --parked_;
   ++served_;
   woken_.add(thread);
@@ -130,8 +139,9 @@ void loop::leave(lock& hold) noexcept {
   // sleep meanwhile.
   if (!inside_callback) flush_all(false);
   auto const by_keeper = inside_callback && is_keeper();
-  if (!polling_ && !by_keeper && need_keeper()) wake_keeper();
+  if (!outer_ && !polling_ && !by_keeper && need_keeper()) wake_keeper();
   run_deferred(hold);
+  if (outer_ && !inside_callback) ask_for_visit();  // who runs the callbacks does so at their end
   unlock(hold);
 }
 
@@ -144,7 +154,7 @@ void loop::forget(flushable& writer) noexcept {
 /// reply.
 void loop::turn(lock& hold) noexcept {
   flush_all(true);
-  interrupted_ = false;
+  interrupted_ = begun_ = false;
   unlock(hold);
   auto const all_ran = run_handlers();
   // On a busy processor this thread ran as soon as it was told, ahead of all other callers that are about to
@@ -166,10 +176,12 @@ bool loop::run_handlers() noexcept {
     return true;
   }
   auto fine = true;
-  try {
-    io_->run_one();
-  } catch (std::exception const&) {
-    fine = false;
+  if (driver_waits_ != nullptr || !outer_) {  // a visit doesn't wait
+    try {
+      io_->run_one();
+    } catch (std::exception const&) {
+      fine = false;
+    }
   }
   // A caller that has its reply goes; whoever drives next finds what else has happened.
   if (driver_waits_ != nullptr && driver_waits_->done_.load(std::memory_order_acquire) != 0) return fine;
@@ -248,6 +260,7 @@ bool loop::pass_on(callbacks& rest) noexcept {
   lock const hold{mutex_};
   deferred_.put_first(rest.batch);
   if (stopping_) return true;  // waits end at once now
+  if (outer_) return false;
   if (is_keeper() && !relieve()) return false;
   leave_to_keeper();
   return true;
@@ -265,13 +278,14 @@ void loop::leave_to_keeper() noexcept {
 }
 
 void loop::let_go() noexcept {
+  auto const visit = outer_ && driver_waits_ == nullptr;  // it watches by itself
   polling_ = false;
   driver_ = {};
   driver_waits_ = nullptr;
   if (keeper_waits_ != nullptr || stopping_) keeper_cv_.notify_all();
   if (in_callbacks()) {
     leave_to_keeper();
-  } else if (!deferred_.empty() && !is_keeper() && need_keeper()) {
+  } else if (!deferred_.empty() && !visit && !is_keeper() && need_keeper()) {
     wake_keeper();  // callbacks may take long: another thread drives meanwhile
   }
 }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <holdfast/event_loop.hpp>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -61,6 +62,10 @@ class flushable
 ///   it on to the keeper. A callback that waits on the keeper itself passes them on to a new keeper, and the
 ///   old keeper's thread ends after the callback.
 ///
+/// A loop may have an *outer* event loop of the program instead of a keeper. Whenever no caller drives it is
+/// visited from there when something has come: a visit is a turn that doesn't wait. Since that event loop may
+/// stand still, a caller that sleeps drives when no other thread does any more (visits.cpp, decision 61).
+///
 /// Commands leave in one write per turn: commands that a turn's handlers and callbacks add are written at its
 /// end, and of a long batch of callbacks meanwhile, so that the server has work while it runs. A caller
 /// beside the driver writes by itself while little is under way; otherwise the driver collects, and lets
@@ -76,7 +81,8 @@ class loop {
   friend struct moved_clock;
 
  public:
-  loop();
+  /// `outer`: null for a loop with a keeper.
+  explicit loop(std::shared_ptr<event_loop> outer = nullptr);
   ~loop();
   loop(loop const&) = delete;
   loop& operator=(loop const&) = delete;
@@ -88,8 +94,14 @@ class loop {
   // release it for a while.
 
   /// Called before the first operation that may have to continue while no caller waits: once the keeper runs,
-  /// no operation needs a thread that might be unavailable. Throws std::system_error.
+  /// no operation needs a thread that might be unavailable. With an outer event loop, joins that. Throws
+  /// std::system_error.
   void start_keeper();
+  [[nodiscard]] bool has_outer() const noexcept { return outer_ != nullptr; }
+  /// `f` is called under the lock if the outer event loop ends before this one.
+  void on_outer_end(callback<void()> f) noexcept { on_outer_end_ = std::move(f); }
+  /// An operation of Asio's was begun, which may have ended at once: some thread has to run its handler.
+  void note_begun() noexcept { begun_ = true; }
 
   /// Releases the lock, and blocks until wake(thread) was called. Drives the loop if no other thread does.
   void wait(lock& hold, blocked_thread& thread) noexcept;
@@ -157,6 +169,7 @@ class loop {
   [[nodiscard]] bool simulated() const noexcept { return static_cast<bool>(simulated_step_); }
 
  private:
+  class visits;
   struct callbacks;  ///< the callbacks of one client that a thread runs at the moment
   using flushables = boost::intrusive::list<flushable, boost::intrusive::constant_time_size<false>>;
   using known_flushables = boost::intrusive::list<
@@ -178,6 +191,14 @@ class loop {
   void wake_keeper() noexcept;
   void interrupt() noexcept;
   [[nodiscard]] bool need_keeper() const noexcept;
+
+  // With an outer event loop.
+  void join_outer();
+  void visit(lock& hold) noexcept;
+  void leave_visit(lock& hold) noexcept;
+  void ask_for_visit() noexcept;
+  [[nodiscard]] bool let_sleeper_drive() noexcept;
+  [[nodiscard]] bool end_visits(lock& hold) noexcept;
 
   // Of the list of all loops, under its guard: moved_clock.
   loop* next_ = nullptr;
@@ -217,6 +238,16 @@ class loop {
   bool passed_on_ = false;  ///< the keeper is to run the deferred functions
   bool stopping_ = false;
   time_point keeper_back_ = time_point::max();  ///< when a sleeping keeper checks again
+
+  std::shared_ptr<event_loop> const outer_;
+  std::shared_ptr<visits> visits_;  ///< null: it isn't joined yet
+  callback<void()> on_outer_end_;
+  int visitors_ = 0;      ///< threads inside of visits
+  bool watched_ = false;  ///< a visit follows when the descriptor is readable
+  bool called_ = false;   ///< a visit follows soon
+  bool begun_ = false;    ///< see note_begun()
+  bool relief_ = false;   ///< a sleeping caller was woken to drive, and hasn't got the lock yet
+  boost::intrusive::list<blocked_thread, boost::intrusive::constant_time_size<false>> sleepers_;
 };
 
 /// Called without any lock by a thread that is about to wait for an event that a callback may have to bring,

@@ -21,7 +21,10 @@ class cancelling : public on_asio {
   net::cancellation_signal signal_{};
 };
 
-TEST_F(cancelling, ends_an_acquisition_that_waits) {
+/// Of clients whose threads bring a lease while nobody runs the io_context.
+class cancelling_beside_threads : public cancelling {};
+
+TEST_P(cancelling, ends_an_acquisition_that_waits) {
   auto held = free_lock_.acquire();
   for (auto const how :
        {net::cancellation_type::terminal, net::cancellation_type::partial, net::cancellation_type::total}) {
@@ -37,7 +40,7 @@ TEST_F(cancelling, ends_an_acquisition_that_waits) {
   EXPECT_TRUE(nothing_left_behind());
 }
 
-TEST_F(cancelling, ends_one_whose_request_is_under_way) {
+TEST_P(cancelling, ends_one_whose_request_is_under_way) {
   outcome<lease> got;
   async_acquire(lock_, cancellable(got.handler()));
   signal_.emit(net::cancellation_type::total);
@@ -48,7 +51,7 @@ TEST_F(cancelling, ends_one_whose_request_is_under_way) {
   EXPECT_TRUE(nothing_left_behind());
 }
 
-TEST_F(cancelling, takes_back_a_lease_whose_handler_was_not_called_yet) {
+TEST_P(cancelling_beside_threads, takes_back_a_lease_whose_handler_was_not_called_yet) {
   outcome<lease> got;
   async_acquire(lock_, cancellable(got.handler()));
   EXPECT_TRUE(eventually([&] { return redis_.stats().held_now == 1; })) << "beside the io_context";
@@ -59,7 +62,7 @@ TEST_F(cancelling, takes_back_a_lease_whose_handler_was_not_called_yet) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(cancelling, comes_too_late_when_the_handler_was_called) {
+TEST_P(cancelling, comes_too_late_when_the_handler_was_called) {
   outcome<lease> got;
   async_acquire(lock_, cancellable(got.handler()));
   ASSERT_TRUE(run());
@@ -68,7 +71,7 @@ TEST_F(cancelling, comes_too_late_when_the_handler_was_called) {
   EXPECT_TRUE(got.value.valid());
 }
 
-TEST_F(cancelling, needs_an_executor) {
+TEST_P(cancelling, needs_an_executor) {
   std::error_code said;
   try {
     (void)async_acquire(lock_, net::bind_cancellation_slot(signal_.slot(), net::use_future)).get();
@@ -78,7 +81,7 @@ TEST_F(cancelling, needs_an_executor) {
   EXPECT_EQ(said, std::errc::invalid_argument);
 }
 
-TEST_F(cancelling, of_a_wait_for_a_condition_brings_the_lease_back) {
+TEST_P(cancelling, of_a_wait_for_a_condition_brings_the_lease_back) {
   condition changed{redis_, "orders"};
   outcome<lease> got;
   async_wait(changed, lock_.acquire(),
@@ -92,7 +95,7 @@ TEST_F(cancelling, of_a_wait_for_a_condition_brings_the_lease_back) {
   EXPECT_TRUE(got.value.valid());
 }
 
-TEST_F(cancelling, is_passed_on_by_coroutines_and_thrown) {
+TEST_P(cancelling, is_passed_on_by_coroutines_and_thrown) {
   auto const held = free_lock_.acquire();
   std::exception_ptr failure;
   bool ended = false;
@@ -149,7 +152,7 @@ class cancelling_at_random : public on_asio {
     ASSERT_TRUE(run());
     EXPECT_EQ(outcomes, 80);
     for (auto* const each : {&redis_, &other_client_}) {
-      EXPECT_TRUE(eventually([&] { return each->stats().held_now == 0 && each->stats().waiting_now == 0; }));
+      EXPECT_TRUE(run_until([&] { return each->stats().held_now == 0 && each->stats().waiting_now == 0; }));
     }
     EXPECT_TRUE(nothing_left_behind());
   }
@@ -161,19 +164,23 @@ class cancelling_at_random : public on_asio {
   }
 };
 
-TEST_F(cancelling_at_random, leaves_nothing_of_a_mutex) { run_with_two_of<mutex>(); }
-TEST_F(cancelling_at_random, leaves_nothing_of_a_fair_mutex) { run_with_two_of<fair_mutex>(); }
-TEST_F(cancelling_at_random, leaves_nothing_of_a_writer) { run_with_two_of<shared_mutex>(); }
-TEST_F(cancelling_at_random, leaves_nothing_of_permits) {
+TEST_P(cancelling_at_random, leaves_nothing_of_a_mutex) { run_with_two_of<mutex>(); }
+TEST_P(cancelling_at_random, leaves_nothing_of_a_fair_mutex) { run_with_two_of<fair_mutex>(); }
+TEST_P(cancelling_at_random, leaves_nothing_of_a_writer) { run_with_two_of<shared_mutex>(); }
+TEST_P(cancelling_at_random, leaves_nothing_of_permits) {
   expiring_semaphore mine{redis_, "orders", 1};
   expiring_semaphore others{other_client_, "orders", 1};
   run_with(mine, others);
 }
-TEST_F(cancelling_at_random, leaves_nothing_of_several_names) {
+TEST_P(cancelling_at_random, leaves_nothing_of_several_names) {
   multi_mutex mine{redis_, {"a", "b"}};
   multi_mutex others{other_client_, {"b", "a"}};
   run_with(mine, others);
 }
+
+INSTANTIATE_TEST_SUITE_P(clients, cancelling, both_places(), name_of);
+INSTANTIATE_TEST_SUITE_P(clients, cancelling_beside_threads, testing::Values(place::own_threads), name_of);
+INSTANTIATE_TEST_SUITE_P(clients, cancelling_at_random, both_places(), name_of);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -39,7 +39,7 @@ struct counting_allocator {
   }
 };
 
-TEST_F(handlers, have_their_memory_from_their_allocator_until_they_are_called) {
+TEST_P(handlers, have_their_memory_from_their_allocator_until_they_are_called) {
   std::atomic<std::size_t> in_use = 0;
   std::atomic<std::size_t> most = 0;
   std::optional<std::size_t> when_called;
@@ -52,7 +52,7 @@ TEST_F(handlers, have_their_memory_from_their_allocator_until_they_are_called) {
   EXPECT_EQ(when_called, 0U);
 }
 
-TEST_F(handlers, run_on_the_strand_that_they_are_bound_to) {
+TEST_P(handlers, run_on_the_strand_that_they_are_bound_to) {
   auto const strand = net::make_strand(io_);
   bool on_strand = false;
   async_acquire(lock_, net::bind_executor(
@@ -61,7 +61,7 @@ TEST_F(handlers, run_on_the_strand_that_they_are_bound_to) {
   EXPECT_TRUE(on_strand);
 }
 
-TEST_F(handlers, throw_at_who_runs_the_io_context) {
+TEST_P(handlers, throw_at_who_runs_the_io_context) {
   async_acquire(lock_, here([](error_code, lease) { throw std::runtime_error{"mine"}; }));
   EXPECT_THROW((void)run(), std::runtime_error);
   EXPECT_TRUE(is_free()) << "the lease that the handler dropped is released";
@@ -75,36 +75,38 @@ class ending : public on_asio {
   }
 };
 
-TEST_F(ending, of_the_io_context_cancels_what_waits) {
+/// Of an io_context for handlers alone.
+TEST_P(ending, of_the_io_context_cancels_what_waits) {
   auto held = free_lock_.acquire();
   auto alive = std::make_shared<int>();
   std::weak_ptr<int> const seen = alive;
   bool called = false;
   auto io = std::make_unique<net::io_context>();
   async_acquire(lock_, net::bind_executor(*io, tell_tale(std::move(alive), called)));
-  EXPECT_TRUE(eventually([&] { return redis_.stats().waiting_now == 1; }));
+  EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 1; }));
   io.reset();
   EXPECT_TRUE(seen.expired());
   EXPECT_FALSE(called);
-  EXPECT_TRUE(eventually([&] { return redis_.stats().waiting_now == 0; }));
+  EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 0; }));
   held.release();
   EXPECT_TRUE(nothing_left_behind());
 }
 
-TEST_F(ending, of_the_io_context_gives_back_leases_whose_handlers_it_had) {
+TEST_P(ending, of_the_io_context_gives_back_leases_whose_handlers_it_had) {
   auto alive = std::make_shared<int>();
   std::weak_ptr<int> const seen = alive;
   bool called = false;
   auto io = std::make_unique<net::io_context>();
   async_acquire(lock_, net::bind_executor(*io, tell_tale(std::move(alive), called)));
-  EXPECT_TRUE(eventually([&] { return redis_.stats().held_now == 1; }));
+  EXPECT_TRUE(run_until([&] { return redis_.stats().held_now == 1; }));
   io.reset();
   EXPECT_TRUE(seen.expired());
   EXPECT_FALSE(called);
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(ending, of_the_io_context_at_any_moment_loses_no_lease) {
+TEST_P(ending, of_the_io_context_at_any_moment_loses_no_lease) {
+  auto const beside = run_beside();
   for (int round = 0; round != 50; ++round) {
     auto io = std::make_unique<net::io_context>();
     auto const use = [](mutex& lock) -> net::awaitable<void> {
@@ -117,15 +119,15 @@ TEST_F(ending, of_the_io_context_at_any_moment_loses_no_lease) {
     io->run_for(std::chrono::microseconds{100 * round});
     io.reset();
   }
-  EXPECT_TRUE(is_free());
+  EXPECT_TRUE(free_lock_.try_acquire_for(wait_limit));
   for (auto* const each : {&redis_, &other_client_}) {
     EXPECT_TRUE(eventually([&] { return each->stats().held_now == 0 && each->stats().waiting_now == 0; }));
   }
 }
 
-TEST_F(ending, of_the_client_is_told_to_handlers) {
+TEST_P(ending, of_the_client_is_told_to_handlers) {
   auto const held = free_lock_.acquire();
-  auto shorter = std::make_unique<client>(server_.url(), with_long_timeouts());
+  auto shorter = std::make_unique<client>(make(loop_here()));
   mutex lock{*shorter, "orders"};
   outcome<lease> got;
   async_acquire(lock, here(got.handler()));
@@ -135,7 +137,10 @@ TEST_F(ending, of_the_client_is_told_to_handlers) {
   EXPECT_TRUE(got.code == make_error_code(errc::closed)) << got.code;
 }
 
-TEST_F(ending, of_work_that_was_stopped_keeps_the_lease_until_it_goes_on) {
+/// Of clients whose threads bring a lease meanwhile.
+class ending_beside_threads : public ending {};
+
+TEST_P(ending_beside_threads, of_work_that_was_stopped_keeps_the_lease_until_it_goes_on) {
   outcome<lease> got;
   async_acquire(lock_, here(got.handler()));
   io_.stop();
@@ -164,6 +169,10 @@ TEST(lease_of_asio, never_blocks_the_thread_that_destroys_it) {
   server->thaw();
   EXPECT_TRUE(lock.try_acquire_for(wait_limit));
 }
+
+INSTANTIATE_TEST_SUITE_P(clients, handlers, both_places(), name_of);
+INSTANTIATE_TEST_SUITE_P(clients, ending, both_places(), name_of);
+INSTANTIATE_TEST_SUITE_P(clients, ending_beside_threads, testing::Values(place::own_threads), name_of);
 
 }  // namespace
 }  // namespace holdfast::test

@@ -7,6 +7,7 @@
 #ifdef HOLDFAST_STANDALONE_ASIO
 #include <asio/bind_allocator.hpp>
 #include <asio/detached.hpp>
+#include <asio/executor_work_guard.hpp>
 #include <asio/experimental/as_tuple.hpp>
 #include <asio/experimental/deferred.hpp>
 #include <asio/io_context.hpp>
@@ -17,6 +18,7 @@
 #include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
@@ -25,7 +27,11 @@
 #include <gtest/gtest.h>
 
 #include <exception>
+#include <memory>
 #include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
 #include <utility>
 
 #include "asynchronous/two_clients.hpp"
@@ -61,8 +67,27 @@ struct outcome {
   }
 };
 
-class on_asio : public two_clients {
+/// Where the clients of a test run.
+enum class place { own_threads, io_context };
+inline auto both_places() { return testing::Values(place::own_threads, place::io_context); }
+inline std::string name_of(testing::TestParamInfo<place> const& of) {
+  return of.param == place::io_context ? "on_the_io_context" : "on_threads_of_their_own";
+}
+
+/// What is there before the clients, and after them.
+struct has_io_context {
+  net::io_context io_{};
+};
+
+class on_asio : protected has_io_context, public two_clients, public testing::WithParamInterface<place> {
  protected:
+  on_asio() : two_clients{[this] { return loop_here(); }} {}
+
+  /// For a client; null: it has a thread.
+  [[nodiscard]] std::shared_ptr<event_loop> loop_here() {
+    return GetParam() == place::io_context ? run_on(io_) : nullptr;
+  }
+
   /// Runs the io_context until it has nothing to do; false: it still has.
   [[nodiscard]] bool run() {
     io_.restart();
@@ -80,14 +105,25 @@ class on_asio : public two_clients {
     if (*ended) std::rethrow_exception(*ended);
   }
 
-  /// Runs the io_context until that is so.
+  /// Runs the io_context until that is so, also when only the clients have something to do.
   template <class Predicate>
   [[nodiscard]] bool run_until(Predicate predicate) {
+    auto const work = net::make_work_guard(io_);
     io_.restart();
     return eventually([&] {
       io_.poll();
       return predicate();
     });
+  }
+
+  /// Runs the io_context in another thread, as long as the result lives: for threads that wait for handlers.
+  [[nodiscard]] std::jthread run_beside() {
+    io_.restart();
+    return std::jthread{[this](std::stop_token const& end) {
+      auto const work = net::make_work_guard(io_);
+      std::stop_callback const stop{end, [this] { io_.stop(); }};
+      io_.run();
+    }};
   }
 
   template <class Handler>
@@ -96,9 +132,14 @@ class on_asio : public two_clients {
   }
 
   /// That somebody else can have the lock, which takes no ttl.
-  [[nodiscard]] bool is_free() { return free_lock_.try_acquire_for(wait_limit).has_value(); }
-
-  net::io_context io_{};
+  [[nodiscard]] bool is_free() {
+    auto const beside = run_beside();
+    return free_lock_.try_acquire_for(wait_limit).has_value();
+  }
+  [[nodiscard]] bool nothing_left_behind() {
+    auto const beside = run_beside();
+    return two_clients::nothing_left_behind();
+  }
 };
 
 }  // namespace holdfast::test

@@ -14,7 +14,7 @@ namespace {
 
 class tokens : public on_asio {};
 
-TEST_F(tokens, callback_is_called_on_its_executor) {
+TEST_P(tokens, callback_is_called_on_its_executor) {
   outcome<lease> got;
   std::thread::id where;
   async_acquire(lock_, here([&, inner = got.handler()](error_code ec, lease held) mutable {
@@ -29,13 +29,14 @@ TEST_F(tokens, callback_is_called_on_its_executor) {
   EXPECT_EQ(where, std::this_thread::get_id());
 }
 
-TEST_F(tokens, callback_without_an_executor_is_called_where_those_of_locks_are) {
+TEST_P(tokens, callback_without_an_executor_is_called_where_those_of_locks_are) {
+  auto const beside = run_beside();
   std::promise<bool> held;
   async_acquire(lock_, [&held](error_code ec, lease got) { held.set_value(!ec && got.valid()); });
   EXPECT_TRUE(held.get_future().get());
 }
 
-TEST_F(tokens, callback_may_be_movable_only) {
+TEST_P(tokens, callback_may_be_movable_only) {
   auto once = std::make_unique<bool>(false);
   auto const& called = *once;
   bool freed_with_it = false;
@@ -47,14 +48,15 @@ TEST_F(tokens, callback_may_be_movable_only) {
   EXPECT_TRUE(freed_with_it);
 }
 
-TEST_F(tokens, future_brings_the_lease) {
+TEST_P(tokens, future_brings_the_lease) {
+  auto const beside = run_beside();
   auto got = async_acquire(lock_, net::use_future).get();
   EXPECT_TRUE(got.valid());
   EXPECT_EQ(async_release(got, net::use_future).get(), release_result::released);
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(tokens, awaitable_brings_the_lease) {
+TEST_P(tokens, awaitable_brings_the_lease) {
   run([&]() -> net::awaitable<void> {
     auto got = co_await async_acquire(lock_, net::use_awaitable);
     EXPECT_TRUE(got.valid());
@@ -63,7 +65,7 @@ TEST_F(tokens, awaitable_brings_the_lease) {
   });
 }
 
-TEST_F(tokens, deferred_begins_when_it_is_called) {
+TEST_P(tokens, deferred_begins_when_it_is_called) {
   auto begins_later = async_acquire(lock_, deferred);
   EXPECT_EQ(redis_.stats().commands, 0U);
   outcome<lease> got;
@@ -72,7 +74,7 @@ TEST_F(tokens, deferred_begins_when_it_is_called) {
   EXPECT_TRUE(got.value.valid());
 }
 
-TEST_F(tokens, tuple_has_the_error_code_in_front) {
+TEST_P(tokens, tuple_has_the_error_code_in_front) {
   auto const held = free_lock_.acquire();
   run([&]() -> net::awaitable<void> {
     auto [busy, none] = co_await async_try_acquire_for(lock_, 1ms, as_tuple(net::use_awaitable));
@@ -81,7 +83,7 @@ TEST_F(tokens, tuple_has_the_error_code_in_front) {
   });
 }
 
-TEST_F(tokens, failure_is_a_code_for_who_sees_codes_and_an_error_with_all_its_words_for_others) {
+TEST_P(tokens, failure_is_a_code_for_who_sees_codes_and_an_error_with_all_its_words_for_others) {
   raw_.command({"LPUSH", "orders", "something else"});
   outcome<lease> got;
   async_acquire(lock_, here(got.handler()));
@@ -89,7 +91,10 @@ TEST_F(tokens, failure_is_a_code_for_who_sees_codes_and_an_error_with_all_its_wo
   EXPECT_TRUE(got.code == make_error_code(errc::wrong_type)) << got.code;
   EXPECT_FALSE(got.value.valid());
 
-  auto const thrown = failure_of([&] { (void)async_acquire(lock_, net::use_future).get(); });
+  auto const thrown = failure_of([&] {
+    auto const beside = run_beside();
+    (void)async_acquire(lock_, net::use_future).get();
+  });
   EXPECT_EQ(thrown.code, errc::wrong_type);
   EXPECT_TRUE(thrown.mentions("orders")) << thrown;
   auto const awaited = failure_of([&] {
@@ -99,7 +104,7 @@ TEST_F(tokens, failure_is_a_code_for_who_sees_codes_and_an_error_with_all_its_wo
   EXPECT_TRUE(awaited.mentions("orders")) << awaited;
 }
 
-TEST_F(tokens, failure_to_begin_goes_to_the_handler) {
+TEST_P(tokens, failure_to_begin_goes_to_the_handler) {
   redis_.shutdown(0s);
   outcome<lease> got;
   async_acquire(lock_, here(got.handler()));
@@ -108,7 +113,7 @@ TEST_F(tokens, failure_to_begin_goes_to_the_handler) {
   EXPECT_TRUE(got.code == make_error_code(errc::closed)) << got.code;
 }
 
-TEST_F(tokens, leases_of_all_kinds_are_brought) {
+TEST_P(tokens, leases_of_all_kinds_are_brought) {
   shared_mutex shared{redis_, "prices"};
   expiring_semaphore slots{redis_, "slots", 4};
   multi_mutex several{redis_, {"a", "b"}};
@@ -140,7 +145,7 @@ TEST_F(tokens, leases_of_all_kinds_are_brought) {
   });
 }
 
-TEST_F(tokens, what_is_no_lease_is_brought_too) {
+TEST_P(tokens, what_is_no_lease_is_brought_too) {
   semaphore permits{redis_, "permits", 3};
   latch open{redis_, "latch"};
   barrier alone{redis_, "barrier", 1};
@@ -166,7 +171,7 @@ TEST_F(tokens, what_is_no_lease_is_brought_too) {
   EXPECT_EQ(raw_.get("{resource}"), "value");
 }
 
-TEST_F(tokens, what_counts_says_what_is_wrong) {
+TEST_P(tokens, what_counts_says_what_is_wrong) {
   semaphore permits{redis_, "permits"};
   latch closed{redis_, "latch"};
   error_code released;
@@ -182,7 +187,7 @@ TEST_F(tokens, what_counts_says_what_is_wrong) {
   EXPECT_TRUE(released == errc::wrong_type) << released;
 }
 
-TEST_F(tokens, what_counts_may_be_destroyed_meanwhile) {
+TEST_P(tokens, what_counts_may_be_destroyed_meanwhile) {
   std::vector<error_code> codes;
   auto const note = [&](error_code code) { codes.push_back(code); };
   {
@@ -196,7 +201,7 @@ TEST_F(tokens, what_counts_may_be_destroyed_meanwhile) {
   EXPECT_EQ(raw_.get("permits"), "2");
 }
 
-TEST_F(tokens, wait_for_a_condition_brings_the_lease_back) {
+TEST_P(tokens, wait_for_a_condition_brings_the_lease_back) {
   condition changed{redis_, "orders"};
   run([&]() -> net::awaitable<void> {
     auto held = co_await async_acquire(lock_, net::use_awaitable);
@@ -209,7 +214,7 @@ TEST_F(tokens, wait_for_a_condition_brings_the_lease_back) {
   });
 }
 
-TEST_F(tokens, renewal_asks_for_a_full_ttl_or_says_that_the_lease_is_lost) {
+TEST_P(tokens, renewal_asks_for_a_full_ttl_or_says_that_the_lease_is_lost) {
   run([&]() -> net::awaitable<void> {
     auto held = co_await async_acquire(lock_, net::use_awaitable);
     raw_.command({"PEXPIRE", "orders", "20000"});
@@ -222,6 +227,8 @@ TEST_F(tokens, renewal_asks_for_a_full_ttl_or_says_that_the_lease_is_lost) {
     EXPECT_EQ(held.lost_because(), loss_cause::key_gone);
   });
 }
+
+INSTANTIATE_TEST_SUITE_P(clients, tokens, both_places(), name_of);
 
 }  // namespace
 }  // namespace holdfast::test

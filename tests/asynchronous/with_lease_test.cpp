@@ -19,7 +19,7 @@ class work_under_a_lease : public on_asio {
   bool began_ = false;
 };
 
-TEST_F(work_under_a_lease, returns_its_result) {
+TEST_P(work_under_a_lease, returns_its_result) {
   run([&]() -> net::awaitable<void> {
     auto const held = co_await async_acquire(lock_, net::use_awaitable);
     auto const answer = [](int number) -> net::awaitable<std::string> { co_return std::to_string(number); };
@@ -29,7 +29,7 @@ TEST_F(work_under_a_lease, returns_its_result) {
   });
 }
 
-TEST_F(work_under_a_lease, is_cancelled_by_its_loss_which_says_why) {
+TEST_P(work_under_a_lease, is_cancelled_by_its_loss_which_says_why) {
   auto const said = failure_of([&] {
     run([&]() -> net::awaitable<void> {
       auto held = co_await async_acquire(lock_, net::use_awaitable);
@@ -48,7 +48,7 @@ TEST_F(work_under_a_lease, is_cancelled_by_its_loss_which_says_why) {
   EXPECT_TRUE(said.mentions("\"orders\"") && said.mentions("the key is gone")) << said;
 }
 
-TEST_F(work_under_a_lease, that_ends_well_in_spite_of_its_loss_may_not_have_been_alone) {
+TEST_P(work_under_a_lease, that_ends_well_in_spite_of_its_loss_may_not_have_been_alone) {
   auto const said = failure_of([&] {
     run([&]() -> net::awaitable<void> {
       auto held = co_await async_acquire(lock_, net::use_awaitable);
@@ -64,7 +64,7 @@ TEST_F(work_under_a_lease, that_ends_well_in_spite_of_its_loss_may_not_have_been
   EXPECT_EQ(said.code, errc::lost);
 }
 
-TEST_F(work_under_a_lease, throws_what_it_throws) {
+TEST_P(work_under_a_lease, throws_what_it_throws) {
   EXPECT_THROW(run([&]() -> net::awaitable<void> {
                  auto const held = co_await async_acquire(lock_, net::use_awaitable);
                  auto const failing = []() -> net::awaitable<void> {
@@ -76,7 +76,7 @@ TEST_F(work_under_a_lease, throws_what_it_throws) {
                std::out_of_range);
 }
 
-TEST_F(work_under_a_lease, is_not_begun_without_one) {
+TEST_P(work_under_a_lease, is_not_begun_without_one) {
   auto const said = failure_of([&] {
     run([&]() -> net::awaitable<void> {
       lease const none;
@@ -87,7 +87,7 @@ TEST_F(work_under_a_lease, is_not_begun_without_one) {
   EXPECT_FALSE(began_);
 }
 
-TEST_F(work_under_a_lease, is_cancelled_with_the_coroutine_that_awaits_it) {
+TEST_P(work_under_a_lease, is_cancelled_with_the_coroutine_that_awaits_it) {
   net::cancellation_signal signal;
   std::exception_ptr failure;
   bool ended = false;
@@ -109,7 +109,7 @@ TEST_F(work_under_a_lease, is_cancelled_with_the_coroutine_that_awaits_it) {
   EXPECT_TRUE(is_free());
 }
 
-TEST_F(work_under_a_lease, may_have_several_names) {
+TEST_P(work_under_a_lease, may_have_several_names) {
   multi_mutex several{redis_, {"a", "b"}};
   auto const said = failure_of([&] {
     run([&]() -> net::awaitable<void> {
@@ -124,6 +124,8 @@ TEST_F(work_under_a_lease, may_have_several_names) {
   EXPECT_EQ(said.code, errc::lost);
   EXPECT_TRUE(said.mentions("\"a\" and others")) << said;
 }
+
+INSTANTIATE_TEST_SUITE_P(clients, work_under_a_lease, both_places(), name_of);
 
 }  // namespace
 }  // namespace holdfast::test

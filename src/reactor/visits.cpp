@@ -1,0 +1,140 @@
+/// How a loop is driven in an event loop of the program, in place of its keeper.
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/fork.hpp"
+#include "reactor/outer.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast {
+
+event_loop::~event_loop() = default;
+event_loop::guest::~guest() = default;
+
+}  // namespace holdfast
+
+namespace holdfast::reactor {
+namespace {
+
+/// Turns of one visit while each brings more to do: then other handlers of the event loop have theirs.
+constexpr int most_turns = 4;
+
+/// The value of blocked_thread::done_ for a thread that wakes to drive. 1: its wait has ended.
+constexpr int to_drive = 2;
+
+}  // namespace
+
+/// What the outer event loop knows of the loop, and may know for longer than there is one.
+class loop::visits final : public event_loop::guest {
+ public:
+  explicit visits(loop& of) noexcept : loop_{&of} {}
+
+  void on_readable() noexcept override { visit(&loop::watched_); }
+  void on_called() noexcept override { visit(&loop::called_); }
+
+  void on_end() noexcept override {
+    if (generation_ != fork_generation()) return;
+    lock hold;
+    auto* const of = enter(hold);
+    if (of == nullptr) return;
+    if (of->on_outer_end_ && !of->stopping_) of->on_outer_end_();
+    of->run_deferred(hold);
+    of->leave_visit(hold);
+  }
+
+  /// No visit begins any more.
+  void end() noexcept {
+    std::lock_guard const keep{guard_};
+    loop_ = nullptr;
+  }
+
+ private:
+  void visit(bool loop::* due) noexcept {
+    if (generation_ != fork_generation()) return;
+    lock hold;
+    auto* const of = enter(hold);
+    if (of == nullptr) return;
+    of->*due = false;
+    of->visit(hold);
+    of->leave_visit(hold);
+  }
+
+  /// The loop stays until leave_visit().
+  [[nodiscard]] loop* enter(lock& hold) noexcept {
+    std::lock_guard const keep{guard_};
+    if (loop_ == nullptr) return nullptr;
+    hold = lock{loop_->mutex_};
+    ++loop_->visitors_;
+    return loop_;
+  }
+
+  std::mutex guard_;  ///< taken before the loop's
+  loop* loop_;        ///< null: it has ended
+  int const generation_ = fork_generation();
+};
+
+void loop::join_outer() {
+  if (visits_) return;
+  auto joining = std::make_shared<visits>(*this);
+  outer_->join(descriptor_for_outer(*io_), joining);
+  visits_ = std::move(joining);
+}
+
+void loop::visit(lock& hold) noexcept {
+  if (polling_) return;  // whoever drives asks for the next visit
+  for (auto turns = 1; !stopping_ && !polling_ && !relief_; ++turns) {
+    polling_ = true;
+    driver_ = std::this_thread::get_id();
+    turn(hold);
+    let_go();
+    if (!stopping_ && !std::exchange(watched_, true)) outer_->watch();  // callbacks may take long
+    (void)let_sleeper_drive();
+    run_deferred(hold);
+    if (turns == most_turns || (dirty_.empty() && !begun_)) break;
+  }
+  ask_for_visit();
+}
+
+void loop::leave_visit(lock& hold) noexcept {
+  --visitors_;
+  if (stopping_) keeper_cv_.notify_all();
+  unlock(hold);  // the loop may be gone from here on
+}
+
+/// Called when this thread doesn't drive, or no longer: sees to it that somebody does if there is something
+/// to do, or watches.
+void loop::ask_for_visit() noexcept {
+  if (stopping_ || polling_ || relief_ || !visits_ || let_sleeper_drive()) return;
+  if (called_ || (watched_ && dirty_.empty() && !begun_ && deferred_.empty())) return;
+  called_ = true;
+  outer_->call_soon();
+}
+
+/// The event loop may stand still, or its only thread may be one of those that sleep. True: one drives.
+bool loop::let_sleeper_drive() noexcept {
+  if (sleepers_.empty() || relief_) return relief_;
+  auto& next = sleepers_.front();
+  sleepers_.pop_front();
+  next.asleep_ = false;
+  --parked_;
+  relief_ = next.relieves_ = true;
+  next.done_.store(to_drive, std::memory_order_release);
+  futex_wake(&next.done_);  // it needs the lock before its wait can end
+  return true;
+}
+
+bool loop::end_visits(lock& hold) noexcept {
+  if (visits_) {
+    unlock(hold);
+    visits_->end();
+    outer_->leave();
+    hold.lock();
+  }
+  if (in_callbacks()) return false;
+  keeper_cv_.wait(hold, [this] { return visitors_ == 0; });
+  return true;
+}
+
+}  // namespace holdfast::reactor

@@ -16,6 +16,8 @@ constexpr std::chrono::milliseconds longest_pause{1000};
 /// With at least this many replies outstanding a thread beside the driver leaves writing to the driver, which
 /// then writes many requests at once.
 constexpr std::size_t write_beside_driver = 8;
+/// The same where an event loop of the program drives: that does so soon, often in the same thread.
+constexpr std::size_t write_beside_visits = 2;
 
 std::string in_ms(milliseconds time) { return std::to_string(time.count()) + " ms"; }
 
@@ -225,7 +227,8 @@ void session::on_failed(resp_stream::failure kind, std::string_view text) noexce
 bool session::flush(bool driving) {
   if (state_ != state::up && state_ != state::greeting) return true;  // written when it is up
   if (stream_.writing()) return true;                                 // written after the write under way
-  if (!driving && (!stream_.direct() || outstanding() >= write_beside_driver)) return false;
+  auto const most_beside = loop_.has_outer() ? write_beside_visits : write_beside_driver;
+  if (!driving && (!stream_.direct() || outstanding() >= most_beside)) return false;
   try {
     if (state_ == state::up) gather(out_);
     if (!out_.empty()) stream_.write(out_);

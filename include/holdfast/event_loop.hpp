@@ -38,10 +38,10 @@ class HOLDFAST_EXPORT event_loop {
   /// do nothing once the client has ended, and in a forked child.
   class HOLDFAST_EXPORT guest {
    public:
-    guest() = default;
+    guest() = default;  ///< Made by the client.
     guest(guest const&) = delete;
     guest& operator=(guest const&) = delete;
-    virtual ~guest();
+    virtual ~guest();  ///< With the last pointer to it, perhaps after the client.
 
     /// The descriptor is readable, for one watch().
     virtual void on_readable() noexcept = 0;
@@ -52,10 +52,10 @@ class HOLDFAST_EXPORT event_loop {
     virtual void on_end() noexcept = 0;
   };
 
-  event_loop() = default;
+  event_loop() = default;  ///< One for each client.
   event_loop(event_loop const&) = delete;
   event_loop& operator=(event_loop const&) = delete;
-  virtual ~event_loop();
+  virtual ~event_loop();  ///< With the last pointer to it: the client has one.
 
   // Called by the client, from any thread, one at a time but for leave(), and with a lock held: none of them
   // may call the guest, or wait for a thread that does.

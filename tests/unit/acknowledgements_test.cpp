@@ -89,6 +89,22 @@ TEST_F(an_acknowledged_acquisition, asks_about_disks_where_the_lock_is_to_be_on_
   EXPECT_TRUE(reached_->of_disks);
 }
 
+/// The reply has to come before the connection is taken for dead, and leave most of the lease.
+TEST_F(an_acknowledged_acquisition, gives_copies_a_part_of_the_time_that_a_server_may_be_silent) {
+  client_.options.reply_timeout = milliseconds{1000};
+  auto const delay_with = [this](lock_options const& wanted) {
+    acquire(wanted);
+    auto const delay = acknowledgements_.delay();
+    backend_.answer(granted_from(500));
+    backend_.reply(resp::make_integer(2));
+    return delay;
+  };
+  // Longer and longer, since delay() goes by the longest so far: twice that.
+  EXPECT_EQ(delay_with({.ttl = milliseconds{400}, .replicas = 2}), milliseconds{200});
+  EXPECT_EQ(delay_with({.ttl = std::chrono::hours{1}, .replicas = 2}), milliseconds{1000});
+  EXPECT_EQ(delay_with({.ttl = std::chrono::hours{1}, .fsynced = true}), milliseconds{1500});
+}
+
 TEST_F(an_acknowledged_acquisition, is_not_begun_without_memory_for_the_script) {
   backend_.out_of_memory = 1;
   EXPECT_THROW(acquire(), std::bad_alloc);

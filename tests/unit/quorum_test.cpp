@@ -1,8 +1,10 @@
 #include "engine/quorum/quorum.hpp"
 
 #include <array>
+#include <optional>
 
 #include "script/call.hpp"
+#include "scripts/quorum.hpp"
 #include "unit/engine_parts.hpp"
 #include "wire/plain/quorum.hpp"
 
@@ -196,6 +198,27 @@ TEST_F(a_quorum, gives_back_no_vote_that_was_refused) {
   masters_[1]->deny("v:1");
   masters_[2]->deny("v:1");
   EXPECT_THAT(masters_[0]->take_sent(), IsEmpty());
+}
+
+/// What a master that knows nothing says, or one that refuses, is no reason to forget what another one knows.
+TEST_F(a_quorum, takes_of_the_answers_to_a_command_the_one_that_tells_most) {
+  resp::reply const by_weight[]{resp::make_error("NOPERM no"), resp::reply{}, resp::make_array({}),
+                                resp::make_integer(7)};
+  auto const kind_of_answer = [this](std::array<resp::reply, 3> replies) {
+    std::optional<resp::kind> result;
+    quorum_.run(scripts::quorum::leave{.queue = {"queue"}, .owner = "u:1"}(),
+                [&result](net::response&& response) { result = response.reply.type; }, {});
+    for (std::size_t i = 0; i != replies.size(); ++i) masters_.at(i)->answer(std::move(replies.at(i)));
+    return result;
+  };
+  for (std::size_t more = 1; more != std::size(by_weight); ++more) {
+    for (std::size_t less = 0; less != more; ++less) {
+      auto const& telling = by_weight[more];
+      auto const& other = by_weight[less];
+      EXPECT_EQ(kind_of_answer({telling, other, other}), telling.type) << more << " before " << less;
+      EXPECT_EQ(kind_of_answer({other, other, telling}), telling.type) << more << " behind " << less;
+    }
+  }
 }
 
 }  // namespace

@@ -221,5 +221,13 @@ TEST_F(a_quorum, takes_of_the_answers_to_a_command_the_one_that_tells_most) {
   }
 }
 
+TEST_F(a_quorum, keeps_a_released_vote_for_a_waiter_however_long_that_one_has_waited) {
+  auto const& recipe = recipes::plain::quorum;
+  EXPECT_EQ(recipe.release(lease_, {.starvation = 500ms}).bytes,
+            recipe.release(lease_, {.starvation = {}}).bytes);
+  EXPECT_EQ(recipe.abandon(lease_, {.starvation = 500ms}).bytes,
+            recipe.abandon(lease_, {.starvation = {}}).bytes);
+}
+
 }  // namespace
 }  // namespace holdfast::engine

@@ -198,14 +198,15 @@ class Source:
     def look_for_constants(self):
         for found in CONSTANT.finditer(self.text):
             indent, scope, kind, name, value = found.groups()
-            # Not a constant for the compiler any more, so what needs one doesn't compile and is left out.
+            # Not a constant for the compiler any more, so what needs one doesn't compile and is left out. With on() it would be
+            # computed beforehand all the same.
             scope = {None: "", "inline ": "inline ", "static ": "inline static "}[scope]
             inner = Source.__new__(Source)
             inner.text = value + ";"
             inner.tokens = [Token(m.lastgroup, m.group(), m.start(), m.end()) for m in TOKEN.finditer(inner.text) if m.lastgroup != "skip"]
             for changed, what in inner.variants(0, len(inner.tokens) - 1):
                 self.add(found.start(), found.end(),
-                         f"{indent}{scope}{kind} const {name}{{::mutants::on({{n}}) ? {kind}{{{changed}}} : {kind}{{{value}}}}};", "", True,
+                         f"{indent}{scope}{kind} const {name}{{::mutants::on_at_run_time({{n}}) ? {kind}{{{changed}}} : {kind}{{{value}}}}};", "", True,
                          f"{what}: {found.group().strip()}")
 
 

@@ -24,7 +24,7 @@ namespace {
 constexpr auto inspect_footer =
     R"(Shows who holds the lock NAME, for how long, and who waits for it, in the order of the queue. NAME may be
 any key: if another library locks it, or if it is not a lock, `inspect` says so. `inspect` changes nothing. It
-finds the lock on either wire. If the name is in use on both wires, it shows both, with a warning: the two are
+finds the lock on either wire. On etcd the queue has leases, and the tokens that waiters will have. If the name is in use on both wires, it shows both, with a warning: the two are
 in each other's way. --wire selects one.
 
 If `run` starts a job with --once-per, --at-most-every or --keep, `inspect` also shows the last run: when and where
@@ -50,7 +50,8 @@ bool is_free(lock_state const& lock) {
 }
 
 /// How a client with this URL takes and gives back locks of the server that it has just asked.
-std::string_view way_of(client_stats const& stats) {
+std::string_view way_of(client_stats const& stats, lock_state const& seen) {
+  if (seen.on_etcd) return "transactions of etcd";
   switch (stats.way) {
     case cas::module:
       return "commands of the module holdfast";
@@ -87,7 +88,7 @@ int inspect(inspect_options const& options) {
       if (lock != shown[0]) print_line("");
       for (auto const& line : listing::page(*lock)) print_line(line);
     }
-    if (output::verbose()) print_line(fmt::format("way       {}", way_of(redis.stats())));
+    if (output::verbose()) print_line(fmt::format("way       {}", way_of(redis.stats(), *shown[0])));
   }
   if (!warning.empty()) output::note("warning: " + warning);
   if (!found.unseen.empty() && options.wire != "plain") {

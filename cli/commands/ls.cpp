@@ -28,6 +28,7 @@ Redisson's objects, `ls` shows the locks of the plain wire, and says so.
 On the plain wire `ls` finds the names that a Holdfast client has held in the last day, or waits for. On
 Redisson's wire it finds locks, read-write locks and permits, whoever made them, and semaphores and latches while
 somebody waits. A semaphore or latch without waiters looks like any other number: ask for it by its whole name.
+On etcd it finds the locks below the prefix of the URL, also those of etcdctl and of Go's concurrency package.
 
 The search goes through all keys in small steps (SCAN), and the server serves others in between: once with
 --wire plain, twice otherwise. With a million keys it takes 1 s or 2 s of the server's time.
@@ -38,7 +39,7 @@ Columns
            a lock. Redisson's: reentrant, read_write, permits, counter
   HOLDER   host:pid, and how many more; for permits and counters, their numbers. LABEL: the text of `--label`
   HELD     for how long. TTL: when it ends unless it is renewed. -: unknown
-  TOKEN    the newest fencing token. WAITING: how many processes wait. WIRE: plain or redisson
+  TOKEN    the newest fencing token. WAITING: how many processes wait. WIRE: plain, redisson or etcd
 
 With --json each lock is one object on one line.
 

@@ -50,6 +50,7 @@ On Redisson's wire `release` takes the lock from any holder, also if a hold coun
 waiters. Holders that are not Holdfast clients, such as those in Java, can't be asked. A read-write lock or
 permits may have several holders: all of them are meant, or with --owner one. `holdfast inspect` shows their ids.
 A counter (the permits of a semaphore, the count of a latch) has no holders: `release` leaves it alone.
+On etcd holders that are not Holdfast clients can't be asked either: that takes --foreign.
 
 `release` finds the lock on either wire, whatever the URL says. If a name is in use on both wires
 (`holdfast inspect` shows them), `release` needs --wire, which says whose holder is meant.
@@ -151,11 +152,20 @@ std::string message_of(force_result result, lock_state const& seen, release_opti
     case force_result::changed:
       return fmt::format("lock {} is held by somebody else now; it was left alone", name);
     case force_result::refused_foreign:
+      if (seen.on_etcd) {
+        return fmt::format(
+            "lock {} is held by a program with another library (etcdctl, Go's concurrency), under the lease "
+            "{}, "
+            "which can't be asked; add --foreign to delete its key",
+            name, output::one_line(seen.holder.owner));
+      }
       return fmt::format(
           "the key {} holds \"{}\", which Holdfast did not write: it may be a lock of another library "
           "(redsync, redis-py, ...), or not a lock; add --foreign to delete it",
           name, output::one_line(seen.holder.owner));
     case force_result::refused_other:
+      if (seen.on_etcd)
+        return fmt::format("{}: {}; it is never deleted here", name, output::one_line(seen.misfit));
       return fmt::format("the key {} holds a {}, which is not a lock; it is never deleted here", name,
                          output::one_line(seen.type));
     case force_result::refused_counter:
@@ -185,6 +195,12 @@ std::optional<force_result> settled(lock_state const& seen, release_options cons
   return std::nullopt;
 }
 
+std::string foreign_text(lock_state const& seen) {
+  auto const owner = output::one_line(seen.holder.owner);
+  return seen.on_etcd ? fmt::format("held by another program under the lease {}", owner)
+                      : fmt::format("a foreign key that holds \"{}\"", owner);
+}
+
 bool confirmed(lock_state const& seen, release_options const& options) {
   if (isatty(STDIN_FILENO) != 1) {
     throw failure{
@@ -192,7 +208,7 @@ bool confirmed(lock_state const& seen, release_options const& options) {
         "stdin is not a terminal, so nobody can be asked; add --yes to release the lock without a question"};
   }
   auto holding = seen.kind == lock_kind::foreign
-                     ? fmt::format("a foreign key that holds \"{}\"", output::one_line(seen.holder.owner))
+                     ? foreign_text(seen)
                      : (kept_until(seen) ? run_text::kept(seen) : listing::holding(seen));
   if (may_have_several_holders(seen)) holding += ", from " + holders_text(seen, options);
   fmt::print(stderr, "Release {}, {}? [y/N] ", output::quoted(seen.name), holding);
@@ -223,6 +239,7 @@ int conclude(force_result result, lock_state const& seen, release_options const&
 int release(release_options const& options) {
   client redis{find_locks_server(options.common), {.name = "holdfast-release", .log = output::hook()}};
   auto const found = peek_on_wires(redis, options.name);
+  require_wire(found, options.wire);
   auto const chosen_wire = wire_of(options.wire);
   require(chosen_wire != wire::automatic || !found.on_both(),
           on_both_wires(options.name) +

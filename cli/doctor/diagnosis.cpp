@@ -1,7 +1,7 @@
 #include "doctor/diagnosis.hpp"
 
-#include "common/exit_codes.hpp"
 #include "doctor/cluster_facts.hpp"
+#include "doctor/etcd_facts.hpp"
 #include "doctor/facts.hpp"
 #include "doctor/quorum_facts.hpp"
 #include "doctor/sentinel_facts.hpp"
@@ -46,6 +46,11 @@ diagnosis of_quorum(probe::named_servers const& deployment, std::string const& l
   return {judge(facts), common_failure(facts.servers)};
 }
 
+diagnosis of_etcd(probe::named_servers const& deployment, std::string const& lock) {
+  auto const facts = examine_etcd(deployment, lock);
+  return {judge(facts), failure_of(facts)};
+}
+
 }  // namespace
 
 diagnosis examine_deployment(probe::named_servers const& deployment, std::string const& lock) {
@@ -57,10 +62,7 @@ diagnosis examine_deployment(probe::named_servers const& deployment, std::string
     case probe::deployment_kind::quorum:
       return of_quorum(deployment, lock);
     case probe::deployment_kind::etcd:
-      throw failure{
-          usage,
-          "doctor examines Redis alone by now; for etcd there is `etcdctl endpoint status --cluster`, "
-          "and docs/etcd.md"};
+      return of_etcd(deployment, lock);
     case probe::deployment_kind::single:
       break;
   }

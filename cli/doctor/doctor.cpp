@@ -30,6 +30,8 @@ constexpr auto doctor_footer =
     Both: how far the times of day differ between servers that may take over from each other.
     Quorum: how many servers there are and answer; whether two are one; what each keeps through a restart; how
     far their clocks differ.
+  etcd (docs/etcd.md): whether each member answers, its version, cluster and leader; how many vote; alarms; the
+    size of the database; this user's rights, and how long a write takes. Clocks don't matter there.
   Deadlocks: with --deadlocks it looks for nothing but circles of threads that wait for one another's locks, and
   names them; of threads that say so, for a second at least (lock_options::detect_deadlock, run --detect-deadlock).
   Tenants: with --prefix it prints the ACL rule for a user that may use all locks whose names begin with PREFIX,

@@ -99,6 +99,7 @@ table table_of_locks() {
 }
 
 std::string_view wire_word(lock_state const& state) {
+  if (state.on_etcd) return "etcd";
   return state.wire == wire::redisson ? "redisson" : "plain";
 }
 

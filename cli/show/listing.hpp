@@ -45,7 +45,7 @@ class table {
 [[nodiscard]] table table_of_locks();
 [[nodiscard]] std::vector<std::string> cells_of(lock_state const&);
 
-/// "plain" or "redisson", the values of --wire.
+/// "plain" or "redisson", the values of --wire; "etcd".
 [[nodiscard]] std::string_view wire_word(lock_state const&);
 
 /// All details of one lock, in lines.

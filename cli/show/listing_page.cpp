@@ -32,7 +32,7 @@ std::string times(std::int64_t count) {
 
 void add_only_holder(lock_state const& state, lines& to) {
   if (state.holder.owner.empty()) return;
-  if (state.kind == lock_kind::foreign) {
+  if (state.kind == lock_kind::foreign && !state.on_etcd) {
     to.push_back(field("value", state.holder.owner));
     return;
   }
@@ -40,11 +40,13 @@ void add_only_holder(lock_state const& state, lines& to) {
   if (!state.holder.label.empty()) to.push_back(field("label", state.holder.label));
   if (!state.holder.program.empty()) to.push_back(field("program", state.holder.program));
   to.push_back(field("owner", state.holder.owner));
+  if (!state.holders.empty() && !state.holders.front().lease.empty())
+    to.push_back(field("lease", state.holders.front().lease));
   if (state.leads) {
     to.push_back(field("leads as", state.leads->value));
     to.push_back(field("term", std::to_string(state.leads->term)));
   }
-  if (state.wire == wire::plain)
+  if (state.wire == wire::plain && !state.on_etcd)
     to.push_back(field("held for", state.held_for ? cell(state.held_for) : "unknown"));
   if (auto const count = state.holders.empty() ? 1 : state.holders.front().count; count > 1)
     to.push_back(field("held", times(count)));
@@ -66,6 +68,12 @@ std::string_view doing(hold_side side) {
       break;
   }
   return "holds";
+}
+
+/// On etcd nobody knows since when it waits.
+std::string place_on_etcd(waiter_info const& waiter) {
+  return fmt::format("token {}, lease {}{}", waiter.token, waiter.lease,
+                     waiter.credit_left ? ", dead in " + cell(waiter.credit_left) : std::string{});
 }
 
 /// What a waiter waits for, if that isn't the whole lock.
@@ -129,6 +137,11 @@ void add_queue(lock_state const& state, lines& to) {
   if (state.queue.empty() && state.wire == wire::redisson) return;  // no queue: the waiters are unknown
   std::size_t place = 0;
   for (auto const& waiter : state.queue) {
+    if (state.on_etcd) {
+      to.push_back(fmt::format("  {:>3}. {}, {}", ++place, one_line(waiter.process.to_string()),
+                               place_on_etcd(waiter)));
+      continue;
+    }
     to.push_back(waiter.waited || state.wire == wire::plain
                      ? fmt::format("  {:>3}. waits {:<8} {}{}", ++place, cell(waiter.waited),
                                    one_line(waiter.process.to_string()), wish_of(waiter))
@@ -152,6 +165,11 @@ void add_last_run(lock_state const& state, lines& to) {
   } else if (run.counts_until > state.seen) {
     to.push_back(field("counts", "until " + run_text::clock(*run.counts_until, state.seen)));
   }
+}
+
+std::string ttl_text(lock_state const& state) {
+  if (state.ttl_left) return cell(state.ttl_left);
+  return state.on_etcd ? "unknown" : "for ever: it has no ttl";
 }
 
 std::string of_mutex(lock_state const& state) {
@@ -206,10 +224,14 @@ std::string described(lock_state const& state) {
     case lock_kind::exclusive:
       return "exclusive: held by a client of Holdfast";
     case lock_kind::foreign:
+      if (state.on_etcd)
+        return state.leads ? "foreign: led by another program (etcdctl elect, Go's concurrency.Election)"
+                           : "foreign: held by another program (etcdctl lock, Go's concurrency.Mutex)";
       return "foreign: a string that Holdfast did not write; another lock library's (redsync, redis-py, "
              "...), or no "
              "lock";
     case lock_kind::other:
+      if (state.on_etcd) return "other: a key that is no place of a lock is in the way";
       return fmt::format("other: a {}, which is not a lock", one_line(state.type));
     case lock_kind::reentrant:
       return of_mutex(state);
@@ -242,9 +264,12 @@ std::vector<std::string> page(lock_state const& state) {
   } else {
     add_only_holder(state, all);
   }
-  if (state.kind != lock_kind::free && state.type != "none")
-    all.push_back(field("ttl left", state.ttl_left ? cell(state.ttl_left) : "for ever: it has no ttl"));
-  if (state.wire == wire::plain || state.token != 0)
+  bool const strange = state.on_etcd && state.kind == lock_kind::other;
+  if (state.kind != lock_kind::free && state.type != "none" && !strange)
+    all.push_back(field("ttl left", ttl_text(state)));
+  bool const of_holder = state.on_etcd && state.token == 0;
+  if (of_holder) all.push_back(field("token", "none: on etcd it is the holder's"));
+  if (!of_holder && (state.wire == wire::plain || state.token != 0))
     all.push_back(field("token", state.token == 0 ? "none given yet" : std::to_string(state.token)));
   if (state.last_run) add_last_run(state, all);
   add_queue(state, all);

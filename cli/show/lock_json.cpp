@@ -62,6 +62,7 @@ json to_json(hold_info const& hold) {
   auto object = to_json(hold.process);
   object.set("side", to_string(hold.side)).set("count", hold.count);
   set_time(object, "ttl_ms", hold.ttl_left);
+  if (!hold.lease.empty()) object.set("lease", hold.lease);
   return object;
 }
 
@@ -93,6 +94,7 @@ json with_queue(lock_state const& state) {
     set_time(entry, "waited_ms", waiter.waited);
     set_time(entry, "credit_ms", waiter.credit_left);
     if (waiter.side == hold_side::permit) entry.set("count", waiter.count);
+    if (!waiter.lease.empty()) entry.set("lease", waiter.lease).set("token", waiter.token);
     queue.add(std::move(entry));
   }
   auto object = to_json(state);

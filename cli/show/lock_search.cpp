@@ -29,7 +29,13 @@ std::string find_locks(client& redis, std::string_view pattern, std::string_view
                      refused->what());
 }
 
+void require_wire(lock_on_wires const& name, std::string_view wire_option) {
+  require(!name.plain.on_etcd || wire_of(wire_option) != wire::redisson,
+          "--wire redisson: that is a format of Redis; leave it out on etcd");
+}
+
 std::vector<lock_state const*> shown_of(lock_on_wires const& name, std::string_view wire_option) {
+  require_wire(name, wire_option);
   auto const& first = name.on(wire_of(wire_option));
   std::vector<lock_state const*> all{&first};
   if (is_all(wire_option) && name.on_both())

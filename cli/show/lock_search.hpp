@@ -20,8 +20,11 @@ void add_searched_wire(command_options& command, std::string& to);
 [[nodiscard]] std::string find_locks(client& redis, std::string_view pattern, std::string_view wire_option,
                                      std::function<bool(lock_state const&)> const& visit);
 
+/// Throws failure with exit_code::usage where the wire of --wire isn't one of that server's.
+void require_wire(lock_on_wires const& name, std::string_view wire_option);
+
 /// The state of a name on the wires of --wire: those on which the name is in use, the holding one first; else
-/// the one that describes the key. Never empty.
+/// the one that describes the key. Never empty. Throws as require_wire().
 [[nodiscard]] std::vector<lock_state const*> shown_of(lock_on_wires const& name,
                                                       std::string_view wire_option);
 

@@ -59,7 +59,8 @@ struct hold_info {
   /// how often a thread has locked; a count higher than that is left behind by a request that was sent twice,
   /// and then the lock isn't free after the last unlock.
   std::int64_t count = 1;
-  std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl
+  std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl; on etcd also: unknown
+  std::string lease{};  ///< on etcd: the lease of its key, in hexadecimal digits; empty elsewhere
 };
 
 /// One waiter in a lock's queue: a process, because only the first caller of each process is queued. In Java
@@ -70,9 +71,11 @@ struct waiter_info {
   hold_side side = hold_side::exclusive;
   std::int64_t count = 1;                             ///< of permits: how many it waits for
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
-  /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first.
-  /// nullopt elsewhere.
+  /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first. On
+  /// etcd: after which its lease ends, unless it is kept alive. nullopt elsewhere.
   std::optional<std::chrono::milliseconds> credit_left{};
+  std::int64_t token = 0;  ///< on etcd: the fencing token that it will have; 0 elsewhere
+  std::string lease{};     ///< as hold_info::lease
 };
 
 /// What a counter counts. Known from the channel on which somebody waits.
@@ -149,6 +152,12 @@ struct lock_state {
   /// nothing.
   std::string misfit{};
 
+  /// It was seen on etcd (docs/etcd.md). `kind` is then `free`, `exclusive`, `foreign` (the holder is a
+  /// program with another library, such as etcdctl; its `owner` is its lease, and `holders` has it), or
+  /// `other`: keys that are no places of a lock are in the way. `type` is "key", or "none". `token` is the
+  /// holder's: a free lock has none. For how long it has been held, and waited for, isn't known.
+  bool on_etcd = false;
+
   // Set by inspect() and peek() only.
   run_info::time_point seen{};         ///< the server's clock at that moment
   std::optional<run_info> last_run{};  ///< nullopt: none is known
@@ -210,6 +219,10 @@ HOLDFAST_EXPORT [[nodiscard]] lock_on_wires peek_on_wires(client& redis, std::st
 /// later), and at the channels on which somebody waits. It doesn't find a counter (lock_kind) for which
 /// nobody waits, nor permits of which none are out: nothing tells them from any other number. It needs the
 /// right +pubsub, too.
+///
+/// On etcd it goes through all keys that begin with the prefix of the URL and the literal start of the
+/// pattern, a thousand at a time. A lock is what has a key `NAME/<its lease>`, whoever made it; NAME may have
+/// slashes there. A wire that isn't plain is refused.
 HOLDFAST_EXPORT void for_each_lock(client& redis, std::string_view pattern,
                                    std::function<bool(lock_state const&)> const& f,
                                    wire of = wire::automatic);
@@ -260,6 +273,9 @@ struct force_options {
 ///
 /// On Redisson's wire only holders that are Holdfast clients can be asked. Holds of Java, and permits, are
 /// taken at once, with the message that wakes waiters. A hold count that is too high goes with them.
+///
+/// On etcd the holder hears of it half a second after it has got the lock. A holder with another library
+/// can't be asked: it counts as foreign.
 ///
 /// A barrier is broken at once for all that have arrived (errc::broken), if `owner` is one of them or empty.
 ///

@@ -143,10 +143,11 @@ class HOLDFAST_EXPORT [[nodiscard]] lease {
   /// No request, with one exception: a lease that a message brought, and that hasn't been renewed yet, sends
   /// one request, which gives the key its ttl, and waits as release() does. While other readers of this
   /// client share the lock (shared_mutex), nothing is kept, and the result is `released`: their leases go on.
+  /// Nothing is kept on etcd either: the lock is given back, as by release().
   release_result keep_until_expiry() noexcept;
 
   /// The same, but the key lasts `left` from now on, instead of what is left of the ttl. One request; waits
-  /// as release() does. Zero or less gives the lock back.
+  /// as release() does. Zero or less gives the lock back; on etcd any time does.
   release_result keep_for(std::chrono::milliseconds left) noexcept;
 
  private:

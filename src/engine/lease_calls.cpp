@@ -83,7 +83,9 @@ release_result lease_calls::release(lease_state_ptr& lease) noexcept {
 }
 
 release_result lease_calls::keep(lease_state_ptr& lease, std::optional<milliseconds> remaining) noexcept {
-  if (remaining && remaining->count() <= 0) return release(lease);
+  // There a key ends with the lease of its client, not by a time of its own.
+  auto const nothing = client_.deployment.etcd || (remaining && remaining->count() <= 0);
+  if (nothing) return release(lease);
   if (remaining) remaining = std::chrono::duration_cast<milliseconds>(to_wait(*remaining));
   return end_and_wait(lease, [this, remaining](lease_state& held, time_point now, release_handler done) {
     ends_.keep(held, remaining, now, std::move(done));

@@ -15,6 +15,10 @@
 #include "script/runner.hpp"
 #include "topology/deployment.hpp"
 
+namespace holdfast::etcd {
+class viewer;
+}  // namespace holdfast::etcd
+
 namespace holdfast::engine {
 
 /// All under the client's lock.
@@ -60,6 +64,13 @@ class lock_backend {
                                 handler<still_wanted> done, scripting::send_options send);
   /// `script` turns a lease of ours into another one, and replies as a release does.
   virtual void convert(call const& script, handler<ownership> done, scripting::send_options send);
+
+  /// Whether somebody who has a right to the lock wants that lease back (a release by force).
+  virtual void find_petition(recipe const& lock_recipe, owned lease, handler<bool> done,
+                             scripting::send_options send);
+
+  /// Null: locks are looked at by scripts. On etcd there are none (etcd/viewer.hpp).
+  [[nodiscard]] virtual etcd::viewer* viewer() noexcept { return nullptr; }
 
   /// For requests that aren't about one of our leases.
   virtual void send(net::request&& request) = 0;

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "resp/command.hpp"
-#include "script/names.hpp"
-
 namespace holdfast::engine {
 namespace {
 
@@ -56,25 +53,13 @@ void release_requests::look_at_hints() {
 
 void release_requests::ask_whether_requested(lock_queue& queue, std::uint64_t number, time_point now) {
   auto const owner = queue.client().owner_id(number);
-  auto const several = queue.lock_recipe().several;
-  std::vector<std::string> arguments{"EXISTS"};
-  if (several == nullptr) {
-    arguments.push_back(names::asked(queue.name(), owner));
-  } else {
-    for (auto const name : several->all(queue.name())) arguments.push_back(names::asked(name, owner));
-  }
-  net::request request{.done =
-                           [this, pin = lock_queue_ptr{&queue}, number](net::response&& response) {
-                             if (!response.reply.is_integer() || response.reply.integer <= 0) return;
-                             // The leases that share its acquisition are meant with it.
-                             if (auto* const lease = holders_.find(*pin, number)) requested_(*lease);
-                           },
-                       .while_down = net::retry_policy::endless,
-                       .give_up = now + question_lasts,
-                       .slot = backend_.slot_of(arguments.back())};
-  std::vector<std::string_view> const command{arguments.begin(), arguments.end()};
-  resp::append_command(request.bytes, command);
-  backend_.send(std::move(request));
+  backend_.find_petition(queue.lock_recipe(), {.name = queue.name(), .owner = owner},
+                         [this, pin = lock_queue_ptr{&queue}, number](answer<bool>&& found) {
+                           if (found.outcome() == nullptr || !*found.outcome()) return;
+                           // The leases that share its acquisition are meant with it.
+                           if (auto* const lease = holders_.find(*pin, number)) requested_(*lease);
+                         },
+                         {.while_down = net::retry_policy::endless, .give_up = now + question_lasts});
 }
 
 }  // namespace holdfast::engine

@@ -66,6 +66,8 @@ verdict fast_verdict_in(resp::reply& reply) {
   return granted{.token = token};
 }
 
+bool any_in(resp::reply& reply) { return reply.integer > 0; }
+
 ownership ownership_in(resp::reply& reply) { return ownership_of(reply.integer); }
 
 std::size_t index_of(std::int64_t position) { return static_cast<std::size_t>(position) - 1; }
@@ -137,6 +139,10 @@ answer<ownership> read_release(net::response&& response) noexcept {
 
 answer<ownership> read_conversion(net::response&& response) noexcept {
   return read_with(ownership_in, response, response.reply.is_integer());
+}
+
+answer<bool> read_petition(net::response&& response) noexcept {
+  return read_with(any_in, response, response.reply.is_integer());
 }
 
 answer<still_wanted> read_release_unwanted(net::response&& response) {

@@ -24,6 +24,9 @@ namespace holdfast::engine::replies {
 /// The same for a request that turns a lease into another one, and finds the new one when it is sent again.
 [[nodiscard]] answer<ownership> read_conversion(net::response&& response) noexcept;
 
+/// How many of the keys are there that say that a lease is wanted back.
+[[nodiscard]] answer<bool> read_petition(net::response&& response) noexcept;
+
 /// The positions (from 1) of the locks that are still to be released. Throws std::bad_alloc.
 [[nodiscard]] answer<still_wanted> read_release_unwanted(net::response&& response);
 

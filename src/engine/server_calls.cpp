@@ -52,6 +52,14 @@ std::vector<net::response> server_calls::wait_for_answers(std::size_t count, Sen
   return std::move(pending->responses);
 }
 
+void server_calls::wait_for(std::function<void(failure_handler)> const& send) {
+  (void)wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+    send([done = std::make_shared<decltype(done)>(std::move(done))](std::shared_ptr<error const> failure) {
+      (*done)({.failure = std::move(failure)});
+    });
+  });
+}
+
 std::vector<net::response> server_calls::run(std::span<call const> scripts, scripting::send_options send) {
   return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::response&&)> done) {
     backend_.run(scripts[i], std::move(done), send);

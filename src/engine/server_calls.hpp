@@ -2,9 +2,12 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/call_gate.hpp"
@@ -40,12 +43,31 @@ class server_calls {
   [[nodiscard]] net::response ask_over(net::connection_role role, std::span<std::string_view const> command,
                                        std::string_view key);
 
+  /// The backend looks at locks without scripts.
+  [[nodiscard]] bool has_viewer() const noexcept { return backend_.viewer() != nullptr; }
+  /// `send` gets its viewer, and a handler for the failure (null: none) and the answer, which are waited for.
+  template <class Answer, class Send>
+  [[nodiscard]] Answer ask_viewer(Send send) {
+    auto const found = std::make_shared<Answer>();
+    wait_for([&](failure_handler done) {
+      send(*backend_.viewer(),
+           [found, done = std::move(done)](std::shared_ptr<error const> failure, Answer answer) {
+             *found = std::move(answer);
+             done(std::move(failure));
+           });
+    });
+    return std::move(*found);
+  }
+
   /// The servers that each hold a part of the keys; at least one.
   [[nodiscard]] std::vector<std::string> masters();
   /// Sends a plain command to one of the masters.
   [[nodiscard]] resp::reply ask_master(std::string const& master, std::span<std::string_view const> command);
 
  private:
+  using failure_handler = std::function<void(std::shared_ptr<error const>)>;
+
+  void wait_for(std::function<void(failure_handler)> const& send);
   [[nodiscard]] std::vector<net::response> run(std::span<call const> scripts,
                                                scripting::send_options send = {});
   void pause_until(time_point end);

@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 /// Behind the end of a stream of watches: a member may be restarting.
 constexpr auto pause_without_watches = 100ms;
 
+/// Whoever holds a lock for longer than that hears at once that its key was deleted, or is wanted back.
+constexpr auto short_work = 500ms;
+
 constexpr std::string_view ping{"*1\r\n$4\r\nPING\r\n"};
 
 }  // namespace
@@ -38,11 +41,14 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
                [this, mail = mail_](status const& /*ended*/) { mail->put([this] { leases_.on_broken(); }); },
            .deleted =
                [this, mail = mail_](std::uint64_t watch) { mail->put([this, watch] { on_deleted(watch); }); },
+           .changed =
+               [this, mail = mail_](std::uint64_t watch) { mail->put([this, watch] { on_changed(watch); }); },
            .watch_over = [this, mail = mail_](
                              std::uint64_t watch) { mail->put([this, watch] { on_watch_over(watch); }); }},
           client.url)},
       server_{loop, client, counts, prefix_, mail_, *channel_},
-      leases_{loop, server_, *channel_, mail_, [this](lease_ptr const& gone) { on_lease_over(gone); }} {
+      leases_{loop, server_, *channel_, mail_, [this](lease_ptr const& gone) { on_lease_over(gone); }},
+      viewing_{server_, prefix_, client.uuid, client.options.label} {
   wake_all_.set([this] {
     auto const all = places_;
     for (auto const& [owner, each] : all) {
@@ -59,7 +65,10 @@ void backend::shut(std::shared_ptr<error const> const& reason) {
   leases_.stop();
   server_.fail_all();
   mail_->close();
-  for (auto const& [owner, each] : places_) each->end.disarm();
+  for (auto const& [owner, each] : places_) {
+    each->watching.disarm();
+    each->end.disarm();
+  }
   wake_all_.disarm();
 }
 
@@ -139,7 +148,14 @@ void backend::watch(place& of, std::string const& key, std::int64_t from_revisio
   of.watch = ++last_watch_;
   of.watched = key;
   watches_.emplace(of.watch, find(of.owner));
-  channel_->watch(of.watch, key, from_revision);
+  using enum channel::interest;
+  channel_->watch(of.watch, key, from_revision, key == of.key ? all_changes : deletion);
+}
+
+/// Not from the revision of the key on, if that is long ago: it may have been compacted.
+void backend::watch_own(place& of) {
+  of.watching.disarm();
+  watch(of, of.key, std::max(of.revision, of.seen) + 1);
 }
 
 void backend::unwatch(place& of) {
@@ -151,9 +167,14 @@ void backend::unwatch(place& of) {
 /// Tells the engine, as a message of Redis would.
 void backend::wake(place const& of) {
   auto const colon = of.owner.rfind(':');
-  auto const known = listeners_.find(names::inbox(std::string_view{of.owner}.substr(0, colon), of.name));
+  tell(names::inbox(std::string_view{of.owner}.substr(0, colon), of.name),
+       "woken " + of.owner.substr(colon + 1) + ' ' + of.name);
+}
+
+void backend::tell(std::string const& channel, std::string const& message) {
+  auto const known = listeners_.find(channel);
   if (known == listeners_.end()) return;  // it asks from time to time
-  known->second->on_message("woken " + of.owner.substr(colon + 1) + ' ' + of.name);
+  known->second->on_message(message);
 }
 
 void backend::on_deleted(std::uint64_t watch) {
@@ -166,6 +187,14 @@ void backend::on_deleted(std::uint64_t watch) {
   } else if (events_.broken) {
     events_.broken();  // the engine asks about its leases
   }
+}
+
+/// Somebody has changed the value of a holder's key, perhaps to ask for the lock: see find_petition.
+void backend::on_changed(std::uint64_t watch) {
+  auto const known = watches_.find(watch);
+  if (known == watches_.end() || !known->second->held) return;
+  auto const& owner = known->second->owner;
+  tell(names::hints(client_.uuid), "asked " + owner.substr(owner.rfind(':') + 1));
 }
 
 void backend::on_watch_over(std::uint64_t watch) {
@@ -194,7 +223,14 @@ void backend::hold(place_ptr const& of, milliseconds ttl) {
     auto const still = weak.lock();
     if (still && still->held) give_back(still, {.while_down = net::retry_policy::endless}, {});
   });
-  loop_.arm(of->end, boot_clock::now() + ttl);
+  auto const now = boot_clock::now();
+  loop_.arm(of->end, now + ttl);
+  if (of->watch != 0 && of->watched == of->key) return;
+  of->watching.set([this, weak = std::weak_ptr{of}] {
+    auto const still = weak.lock();
+    if (still && still->held && still->revision != 0) watch_own(*still);
+  });
+  loop_.arm(of->watching, now + short_work);
 }
 
 time_point backend::alive_since(place const& of, milliseconds ttl) const noexcept {
@@ -203,12 +239,14 @@ time_point backend::alive_since(place const& of, milliseconds ttl) const noexcep
 }
 
 void backend::drop(place_ptr const& of) noexcept {
+  of->watching.disarm();
   of->end.disarm();
   unwatch(*of);
   if (of->lease) leases_.give(*of->lease, of->name, boot_clock::now());
   of->lease.reset();
   of->key.clear();
   of->revision = 0;
+  of->seen = 0;
   of->held = false;
   of->unsure = false;
   if (of->next.empty()) {

@@ -13,6 +13,7 @@
 #include "etcd/mailbox.hpp"
 #include "etcd/place.hpp"
 #include "etcd/server.hpp"
+#include "etcd/viewing.hpp"
 
 namespace holdfast::etcd {
 
@@ -43,6 +44,10 @@ class backend final : public engine::lock_backend {
             scripting::send_options send) override;
   /// PING, which asks the cluster; anything else is refused.
   void send(net::request&& request) override;
+
+  void find_petition(engine::recipe const& lock_recipe, engine::owned lease, handler<bool> done,
+                     scripting::send_options send) override;
+  [[nodiscard]] etcd::viewer* viewer() noexcept override { return &viewing_; }
 
   [[nodiscard]] bool idle() const noexcept override { return server_.idle(); }
   [[nodiscard]] bool up() const noexcept override { return server_.up(); }
@@ -103,9 +108,12 @@ class backend final : public engine::lock_backend {
 
   void hold(place_ptr const& of, milliseconds ttl);
   void watch(place& of, std::string const& key, std::int64_t from_revision);
+  void watch_own(place& of);
   void unwatch(place& of);
   void wake(place const& of);
+  void tell(std::string const& channel, std::string const& message);
   void on_deleted(std::uint64_t watch);
+  void on_changed(std::uint64_t watch);
   void on_watch_over(std::uint64_t watch);
   void on_lease_over(lease_ptr const& gone);
   [[nodiscard]] time_point alive_since(place const& of, milliseconds ttl) const noexcept;
@@ -123,6 +131,7 @@ class backend final : public engine::lock_backend {
   std::unique_ptr<channel> const channel_;
   server server_;
   leases leases_;
+  viewing viewing_;
   reactor::timer wake_all_{{}};  ///< watches have ended: who waits asks again
 };
 

@@ -51,6 +51,7 @@ void backend::give_back(place_ptr const& of, scripting::send_options const& send
 
 void backend::begin_giving_back(place_ptr const& of, scripting::send_options const& send,
                                 given_handler const& done) {
+  of->watching.disarm();
   of->end.disarm();
   unwatch(*of);
   auto const was_held = of->held;
@@ -139,6 +140,7 @@ void backend::begin_passing(std::shared_ptr<passing> const& all) {
     later([end_without] { end_without({.content = engine::passed{.before = ownership::gone}}, false); });
     return;
   }
+  from.watching.disarm();
   from.end.disarm();
   to.lease = leases_.take(to.name, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
   leases_.when_granted(
@@ -210,6 +212,28 @@ void backend::on_passed(std::shared_ptr<passing> const& all, response<outcome>&&
     on_position(wanted, newest, answers.at(3), revision);
   }
   go_on(from);
+}
+
+/// A release by force says in the value of the holder's key that it wants the lock back.
+void backend::find_petition(engine::recipe const& /*lock_recipe*/, engine::owned lease, handler<bool> done,
+                            scripting::send_options send) {
+  auto const of = find(lease.owner);
+  auto const answered = std::make_shared<handler<bool>>(std::move(done));
+  if (!of || !of->held || of->revision == 0) {
+    later([answered] { (*answered)({.content = false}); });
+    return;
+  }
+  server_.transact(
+      {.when = {{.key = of->key, .equals = of->revision}}, .then = {range{.key = of->key}}}, send,
+      [this, answered](response<outcome>&& answer) {
+        if (!answer.ok()) {
+          (*answered)(no_outcome<bool>(answer));
+          return;
+        }
+        (*answered)({.content = answer.value.succeeded &&
+                                keys::is_wanted_back(answer.value.answers.at(0).keys.at(0).value),
+                     .sent_at = answer.sent_at});
+      });
 }
 
 }  // namespace holdfast::etcd

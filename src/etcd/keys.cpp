@@ -1,15 +1,18 @@
 #include "etcd/keys.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
 #include "base/printable.hpp"
+#include "base/whole_number.hpp"
 #include "engine/presence.hpp"
 
 namespace holdfast::etcd::keys {
 namespace {
 
 constexpr std::string_view mark{"holdfast "};
+constexpr std::string_view petition{"\nasked "};
 
 }  // namespace
 
@@ -21,17 +24,21 @@ std::string folder(std::string_view prefix, std::string_view name) {
 }
 
 std::string end_of(std::string folder) {
-  folder.back() = '/' + 1;
+  while (!folder.empty() && static_cast<unsigned char>(folder.back()) == 0xffU) folder.pop_back();
+  if (folder.empty()) return std::string(1, '\0');  // of all keys
+  folder.back() = static_cast<char>(static_cast<unsigned char>(folder.back()) + 1);
   return folder;
 }
 
-std::string place(std::string_view folder, std::int64_t lease) {
+std::string digits_of(std::int64_t lease) {
   std::array<char, 16> digits{};
   auto const [end, failure] =
       std::to_chars(digits.data(), digits.data() + digits.size(), static_cast<std::uint64_t>(lease), 16);
-  std::string key{folder};
-  key.append(digits.data(), end);
-  return key;
+  return {digits.data(), end};
+}
+
+std::string place(std::string_view folder, std::int64_t lease) {
+  return std::string{folder}.append(digits_of(lease));
 }
 
 std::string value(std::string_view owner, std::string const& label) {
@@ -51,6 +58,40 @@ std::string owner_in(std::string_view value) {
   if (!value.starts_with(mark)) return {};
   value.remove_prefix(mark.size());
   return std::string{value.substr(0, value.find('\n'))};
+}
+
+process_info process_in(std::string_view value) {
+  process_info found{.owner = owner_in(value)};
+  if (found.owner.empty()) return found;
+  while (!value.empty()) {
+    auto const line = value.substr(0, value.find('\n'));
+    value.remove_prefix(std::min(value.size(), line.size() + 1));
+    auto const space = line.find(' ');
+    if (space == std::string_view::npos) continue;
+    auto const word = line.substr(0, space);
+    auto const text = line.substr(space + 1);
+    if (word == "host") found.host = text;
+    if (word == "pid") found.pid = whole_number(text).value_or(0);
+    if (word == "program") found.program = text;
+    if (word == "label") found.label = text;
+  }
+  return found;
+}
+
+std::string wanted_back(std::string value, std::string_view by) {
+  return is_wanted_back(value) ? value : value.append(petition).append(printable(by));
+}
+
+bool is_wanted_back(std::string_view value) {
+  return !owner_in(value).empty() && value.find(petition) != std::string_view::npos;
+}
+
+std::optional<std::string> name_in(std::string_view prefix, std::string_view key, std::int64_t lease) {
+  if (lease == 0 || !key.starts_with(prefix)) return std::nullopt;
+  auto const slash = key.rfind('/');
+  if (slash == std::string_view::npos || slash <= prefix.size() || key.substr(slash + 1) != digits_of(lease))
+    return std::nullopt;
+  return std::string{key.substr(prefix.size(), slash - prefix.size())};
 }
 
 }  // namespace holdfast::etcd::keys

@@ -1,7 +1,10 @@
 /// The keys of a lock in etcd, as Go's concurrency.Mutex and etcdctl have them (docs/etcd.md). No I/O.
 #pragma once
 
+#include <holdfast/busy_info.hpp>
+
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -9,8 +12,10 @@ namespace holdfast::etcd::keys {
 
 /// What all keys of that lock begin with.
 [[nodiscard]] std::string folder(std::string_view prefix, std::string_view name);
-/// The end of the range of those keys.
+/// The end of the range of the keys that begin so.
 [[nodiscard]] std::string end_of(std::string folder);
+/// As a lease is written.
+[[nodiscard]] std::string digits_of(std::int64_t lease);
 /// The place of the owner of that lease.
 [[nodiscard]] std::string place(std::string_view folder, std::int64_t lease);
 
@@ -18,5 +23,15 @@ namespace holdfast::etcd::keys {
 [[nodiscard]] std::string value(std::string_view owner, std::string const& label);
 /// The owner id in such a value; empty: it is another program's.
 [[nodiscard]] std::string owner_in(std::string_view value);
+/// The owner id, and who that is. No owner: it is another program's.
+[[nodiscard]] process_info process_in(std::string_view value);
+
+/// What a release by force adds to the holder's value: by whom it is wanted back.
+[[nodiscard]] std::string wanted_back(std::string value, std::string_view by);
+[[nodiscard]] bool is_wanted_back(std::string_view value);
+
+/// The name of the lock whose place that key is; nullopt: it is none.
+[[nodiscard]] std::optional<std::string> name_in(std::string_view prefix, std::string_view key,
+                                                 std::int64_t lease);
 
 }  // namespace holdfast::etcd::keys

@@ -19,15 +19,17 @@ struct key_value {
   std::int64_t lease = 0;
 };
 
-/// The keys from `key` to `end`, without it; empty: that one key. Sorted by their create revision.
+/// The keys from `key` to `end`, without it; empty: that one key. Sorted by their create revision, or by
+/// name.
 struct range {
-  enum class order : std::uint8_t { oldest_first, newest_first };
+  enum class order : std::uint8_t { oldest_first, newest_first, by_key };
 
   std::string key{};
   std::string end{};
   order sorted = order::oldest_first;
   std::int64_t limit = 0;                ///< at most so many; 0: all
   std::int64_t max_create_revision = 0;  ///< none that is newer; 0: no limit
+  bool without_values = false;
 };
 
 struct put {
@@ -71,6 +73,52 @@ struct outcome {
 struct lease_grant {
   std::int64_t id = 0;
   std::chrono::seconds ttl{};  ///< perhaps longer than requested: the server has a minimum
+};
+
+/// What is left of a lease.
+struct lease_time {
+  std::chrono::seconds left{};  ///< whole ones, rounded down; negative: there is no such lease
+};
+
+/// What one of the endpoints says of itself.
+struct member_view {
+  std::string endpoint{};
+  std::string failure{};      ///< why it doesn't say anything; empty: it does
+  bool unauthorized = false;  ///< that is why
+  bool not_etcd = false;      ///< the same
+  std::uint64_t cluster = 0;
+  std::uint64_t id = 0;
+  std::uint64_t leader = 0;  ///< the id of the member that it takes for the leader; 0: it knows none
+  std::uint64_t term = 0;
+  bool learner = false;  ///< it has no vote yet
+  std::string version{};
+  std::int64_t size = 0;  ///< of its database on disk
+  std::int64_t size_in_use = 0;
+};
+
+/// An alarm, which lasts until somebody disarms it.
+struct alarm_view {
+  enum class kind : std::uint8_t { no_space, corrupt, other };
+
+  kind type = kind::other;
+  std::uint64_t member = 0;
+};
+
+/// One that the cluster counts as its member.
+struct listed_member {
+  std::uint64_t id = 0;
+  std::string name{};
+  std::vector<std::string> urls{};  ///< for clients; empty: it hasn't started yet
+  bool learner = false;
+};
+
+/// What doctor looks at. Each endpoint is asked by itself, whatever cluster it belongs to.
+struct cluster_view {
+  std::vector<member_view> endpoints{};
+  std::vector<alarm_view> alarms{};
+  std::string alarms_unknown{};  ///< why; empty: they are known
+  std::vector<listed_member> members{};
+  std::string members_unknown{};  ///< the same
 };
 
 /// How a request ended.

@@ -103,8 +103,17 @@ void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
       if (auto const* const failure = result.failure()) all->trouble = *failure;
     }
     for (auto const i : asked) {
-      auto const& of = *all->all[i].of;
+      auto& of = *all->all[i].of;
       if (answer.ok() && of.lease) leases::note_majority(*of.lease, answer.value, answer.sent_at);
+      if (answer.ok() && answer.value.succeeded) of.seen = answer.value.revision;
+      if (answer.ok() && of.lease && answer.value.term != of.lease->newest_answer.term) {
+        // The deadline stays. An outcome would have the engine renew again at once, for as long as that
+        // lasts.
+        all->trouble = engine::failed{
+            .reason = server_.explain({.type = status::kind::unreachable,
+                                       .text = "the keep-alive was answered by a leader that was replaced"}),
+            .sent = true};
+      }
     }
     if (answer.ok() && !answer.value.succeeded) {
       for (std::size_t i = 0; i != asked.size(); ++i) {
@@ -142,8 +151,7 @@ void backend::finish(renewal& whole) {
       }
       all->sent_at = std::min(all->sent_at, alive_since(*of, all->ttl));
       hold(of, all->ttl);
-      // Whoever holds it for long hears at once that somebody has deleted its key.
-      watch(*of, of->key, revision + 1);
+      watch_own(*of);
     }
     result.sent_at = all->sent_at == time_point::max() ? boot_clock::now() : all->sent_at;
     result.content = std::move(found);

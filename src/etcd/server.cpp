@@ -91,6 +91,26 @@ void server::grant(std::chrono::seconds ttl, scripting::send_options const& send
       std::move(done));
 }
 
+void server::time_to_live(std::int64_t lease, scripting::send_options const& send, handler<lease_time> done) {
+  begin<lease_time>(
+      send,
+      [this, lease](milliseconds timeout, channel::handler<lease_time> answered) {
+        channel_.time_to_live(lease, timeout, std::move(answered));
+      },
+      std::move(done));
+}
+
+void server::examine(milliseconds timeout, std::function<void(cluster_view)> done) {
+  begin<cluster_view>(
+      {.give_up = boot_clock::now() + timeout},
+      [this, timeout](milliseconds /*longest*/, channel::handler<cluster_view> answered) {
+        channel_.examine(timeout, [answered = std::move(answered)](cluster_view found) {
+          answered({.sent = true}, std::move(found));
+        });
+      },
+      [done = std::move(done)](response<cluster_view>&& answer) { done(std::move(answer.value)); });
+}
+
 time_point server::limit_of(question const& asked) const noexcept {
   if (asked.send.while_down == net::retry_policy::endless) return asked.send.give_up;
   return asked.begun + client_.options.connect_timeout;

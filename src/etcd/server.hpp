@@ -43,6 +43,10 @@ class server {
   void transact(transaction request, scripting::send_options const& send, handler<outcome> done);
   void grant(std::chrono::seconds ttl, scripting::send_options const& send, handler<lease_grant> done);
 
+  void time_to_live(std::int64_t lease, scripting::send_options const& send, handler<lease_time> done);
+  /// Once, whatever the answers are.
+  void examine(milliseconds timeout, std::function<void(cluster_view)> done);
+
   [[nodiscard]] bool idle() const noexcept { return open_.empty(); }
   [[nodiscard]] bool up() const noexcept { return up_; }
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }

@@ -2,6 +2,7 @@
 
 #include "engine/access.hpp"
 #include "inspect/glob.hpp"
+#include "inspect/on_etcd.hpp"
 #include "inspect/search.hpp"
 
 namespace holdfast {
@@ -72,6 +73,11 @@ std::optional<error> find_on_wires(search& query, attempts try_to) {
 void for_each_lock(client& redis, std::string_view pattern, std::function<bool(lock_state const&)> const& f,
                    wire of) {
   auto const server = engine::access::core_of(redis);
+  if (server->requests().has_viewer()) {
+    inspection::on_etcd::check_wire(*server, of);
+    inspection::on_etcd::for_each_lock(*server, pattern, f);
+    return;
+  }
   server->constants().check_kind(engine::votes::none);
   search query{*server, pattern, f};
   bool const of_redisson = (of == wire::automatic ? server->constants().wire : of) == wire::redisson;
@@ -90,6 +96,10 @@ void for_each_lock(client& redis, std::string_view pattern, std::function<bool(l
 std::optional<error> for_each_lock_on_wires(client& redis, std::string_view pattern,
                                             std::function<bool(lock_state const&)> const& f) {
   auto const server = engine::access::core_of(redis);
+  if (server->requests().has_viewer()) {
+    inspection::on_etcd::for_each_lock(*server, pattern, f);
+    return std::nullopt;
+  }
   server->constants().check_kind(engine::votes::none);
   bool in_caller = false;
   search::visitor const visitor = [&](lock_state const& state) {

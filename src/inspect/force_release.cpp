@@ -8,6 +8,7 @@
 #include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "engine/presence.hpp"
+#include "inspect/on_etcd.hpp"
 #include "inspect/petitions.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
@@ -195,9 +196,10 @@ std::string_view to_string(force_result result) noexcept {
 force_result force_release(client& redis, std::string_view name, force_options options) {
   ranges::check(options, ranges::of_force,
                 [](char const* option) { return std::string{"force_options::"} + option; });
+  auto const server = engine::access::core_of(redis);
+  if (server->requests().has_viewer()) return inspection::on_etcd::force_release(*server, name, options);
   auto seen = peek_on_wires(redis, name).on(options.of);
   if (seen.holding > std::ssize(seen.holders)) seen = inspect_on_wires(redis, name).on(options.of);
-  auto const server = engine::access::core_of(redis);
   if (kept_until(seen)) return let_go(*server, seen, options.owner);
   if (seen.kind == lock_kind::free || (seen.kind == lock_kind::permits && seen.holding == 0))
     return force_result::not_held;

@@ -5,6 +5,7 @@
 
 #include "engine/access.hpp"
 #include "inspect/last_run.hpp"
+#include "inspect/on_etcd.hpp"
 #include "inspect/states.hpp"
 #include "inspect/view.hpp"
 #include "script/names.hpp"
@@ -22,6 +23,8 @@ lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entr
                    inspection::look_for scope) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   auto const server = engine::access::core_of(redis);
+  if (server->requests().has_viewer())
+    return inspection::on_etcd::look(*server, name, static_cast<std::size_t>(queue_entries));
   server->constants().check_kind(engine::votes::none);
   auto const record = names::last_run(name);
   auto const condition = names::condition(name);

@@ -29,10 +29,11 @@ deployment_kind kind_of(net::deployment_url::kind const kind) noexcept {
 
 struct named_servers::impl {
   impl(std::string_view const text, name_scope names)
-      : url{net::parse_deployment_url(text)}, scope{std::move(names)} {
+      : whole{text}, url{net::parse_deployment_url(text)}, scope{std::move(names)} {
     for (auto const& host : url.hosts) hosts.push_back({host.host, host.port});
   }
 
+  std::string const whole;
   net::deployment_url const url;
   name_scope const scope;
   std::vector<server_address> hosts{};
@@ -52,6 +53,9 @@ bool named_servers::keep_together(std::span<std::string const> const keys) const
 }
 
 std::string const& named_servers::url() const noexcept { return impl_->url.server.display; }
+std::string const& named_servers::url_with_passwords() const noexcept { return impl_->whole; }
+std::string const& named_servers::key_prefix() const noexcept { return impl_->url.prefix; }
+name_scope const& named_servers::scope() const noexcept { return impl_->scope; }
 std::string const& named_servers::master() const noexcept { return impl_->url.master; }
 std::vector<server_address> const& named_servers::hosts() const noexcept { return impl_->hosts; }
 

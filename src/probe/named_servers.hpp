@@ -34,6 +34,12 @@ class named_servers {
   [[nodiscard]] bool keep_together(std::span<std::string const> keys) const noexcept;
   /// Without its passwords.
   [[nodiscard]] std::string const& url() const noexcept;
+  /// For a client; not to be shown.
+  [[nodiscard]] std::string const& url_with_passwords() const noexcept;
+  /// Of all keys in etcd; empty, or it ends in a slash.
+  [[nodiscard]] std::string const& key_prefix() const noexcept;
+  /// The names that are meant.
+  [[nodiscard]] name_scope const& scope() const noexcept;
   /// The name of the master for the sentinels.
   [[nodiscard]] std::string const& master() const noexcept;
   /// The hosts that the URL names: the sentinels, some nodes, the masters of the quorum. Empty for one

@@ -89,6 +89,7 @@ struct owned_lock::impl {
         lock{std::move(name)},
         owner{std::move(owner_id)},
         of{wire_of} {
+    if (servers.kind() == deployment_kind::etcd) core->constants().check_kind(engine::votes::none);  // throws
     if (servers.kind() != deployment_kind::quorum) return;
     for (std::size_t i = 0; i != servers.hosts().size(); ++i) masters.push_back(servers.to_host(i));
   }

@@ -2,12 +2,17 @@
 
 #include "members.hpp"
 #include "support/eventually.hpp"
+#include "support/line_process.hpp"
 
 #include <gmock/gmock.h>
+
+#include <csignal>
 
 namespace holdfast::test {
 namespace {
 
+using testing::AllOf;
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -40,6 +45,81 @@ TEST(etcd_command, does_not_wait_for_the_lock_under_which_it_runs) {
   EXPECT_THAT(run.err(), HasSubstr("wait for yourself"));
 }
 
+TEST(etcd_command, lists_and_inspects_locks_as_on_redis) {
+  process run{command("run", {"--label", "import 7", "listed", "--", "sleep", "60"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/listed/").size() == 1; }));
+  process list{command("ls", {"list*"})};
+  EXPECT_EQ(list.wait(), 0) << list.err();
+  EXPECT_THAT(list.out(),
+              AllOf(HasSubstr("WAITING"), ContainsRegex("listed +exclusive +[^ ]+:[0-9]+ +import 7"),
+                    HasSubstr("etcd\n")));
+  process names{command("ls", {"--names"})};
+  EXPECT_EQ(names.wait(), 0) << names.err();
+  EXPECT_THAT(names.out(), HasSubstr("listed\n"));
+  process waiter{command("run", {"listed", "--", "true"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/listed/").size() == 2; }));
+  process page{command("inspect", {"listed"})};
+  EXPECT_EQ(page.wait(), 0) << page.err();
+  EXPECT_THAT(page.out(),
+              AllOf(ContainsRegex("wire +etcd"), ContainsRegex("label +import 7"),
+                    ContainsRegex("lease +[0-9a-f]+"), ContainsRegex("waiting +1"),
+                    ContainsRegex("1[.] .* pid [0-9]+ .*, token [0-9]+, lease [0-9a-f]+, dead in")));
+  process object{command("inspect", {"--json", "listed"})};
+  EXPECT_EQ(object.wait(), 0) << object.err();
+  EXPECT_THAT(object.out(),
+              AllOf(HasSubstr(R"("kind":"exclusive","type":"key")"), HasSubstr(R"("wire":"etcd")"),
+                    ContainsRegex(R"re("ttl_ms":[0-9]+,"lease":"[0-9a-f]+"\}\])re"),
+                    ContainsRegex(R"re("queue":\[\{.*"lease":"[0-9a-f]+","token":[0-9]+\}\])re")));
+  process free{command("inspect", {"nobody"})};
+  EXPECT_EQ(free.wait(), 1) << free.err();
+  EXPECT_THAT(free.out(), HasSubstr("free: nobody holds it"));
+}
+
+TEST(etcd_command, takes_a_lock_by_force_from_a_run_that_is_asked) {
+  process run{command("run", {"forced", "--", "sleep", "60"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/forced/").size() == 1; }));
+  process release{command("release", {"--force", "--yes", "--grace", "20s", "--json", "forced"})};
+  EXPECT_EQ(release.wait(), 0) << release.err();
+  EXPECT_THAT(release.out(), HasSubstr(R"("result":"released_by_holder")"));
+  EXPECT_EQ(run.wait(), 79) << run.err();
+  process again{command("release", {"--force", "--yes", "--json", "forced"})};
+  EXPECT_EQ(again.wait(), 0) << again.err();
+  EXPECT_THAT(again.out(), HasSubstr(R"("result":"not_held")"));
+}
+
+TEST(etcd_command, leaves_keys_of_others_alone_when_it_releases_by_force) {
+  shared_etcd().ctl({"put", "cli/settings/size", "7"});
+  process other{command("release", {"--force", "--yes", "--foreign", "settings"})};
+  EXPECT_EQ(other.wait(), 65) << other.err();
+  EXPECT_THAT(other.err(), HasSubstr("cli/settings/size"));
+  EXPECT_EQ(shared_etcd().keys("cli/settings/").size(), 1);
+  shared_etcd().ctl({"del", "cli/settings/size"});
+}
+
+TEST(etcd_command, watches_a_lock) {
+  words all{"/usr/bin/env"};
+  for (auto const& each : command("watch", {"watched", "--interval", "20ms"})) all.push_back(each);
+  line_process watch{all};
+  EXPECT_THAT(watch.read_line(), HasSubstr("free"));
+  process run{command("run", {"watched", "--", "sh", "-c", "read line"})};
+  EXPECT_THAT(watch.read_line(), HasSubstr("acquired by"));
+  run.signal(SIGTERM);
+  (void)run.wait();
+  EXPECT_THAT(watch.read_line(), HasSubstr("released by"));
+}
+
+TEST(etcd_command, says_that_nobody_answers) {
+  closed_port const nobody;
+  auto const url = "etcd://127.0.0.1:" + std::to_string(nobody.number());
+  for (auto const& each : {words{"ls"}, words{"inspect", "x"}, words{"doctor"}}) {
+    words all{HOLDFAST_CLI};
+    all.insert(all.end(), each.begin(), each.end());
+    all.insert(all.end(), {"--url", url});
+    process other{all};
+    EXPECT_EQ(other.wait(), 69) << each.front() << other.err();
+  }
+}
+
 TEST(etcd_command, refuses_what_is_not_there) {
   for (auto const& rest : {words{"--shared", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
                            words{"--once-per", "1h", "x", "--", "true"}}) {
@@ -47,8 +127,11 @@ TEST(etcd_command, refuses_what_is_not_there) {
     EXPECT_EQ(run.wait(), 64) << run.err();
     EXPECT_THAT(run.err(), HasSubstr("etcd"));
   }
-  for (auto const& each : {words{"ls"}, words{"doctor"}, words{"inspect", "x"}, words{"acquire", "x"},
-                           words{"release", "x", "--force"}, words{"leader", "x"}}) {
+  for (auto const& each :
+       {words{"ls", "--wire", "redisson"}, words{"inspect", "x", "--wire", "redisson"},
+        words{"release", "x", "--force", "--wire", "redisson"}, words{"release", "x", "--owner", "y"},
+        words{"acquire", "x"}, words{"renew", "x", "--owner", "y"}, words{"doctor", "--deadlocks"},
+        words{"leader", "x"}}) {
     process other{command(each[0], {each.begin() + 1, each.end()})};
     EXPECT_EQ(other.wait(), 64) << other.err();
     EXPECT_THAT(other.err(), HasSubstr("etcd"));

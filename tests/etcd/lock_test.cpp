@@ -203,6 +203,17 @@ TEST(etcd_lock, is_lost_when_its_key_is_deleted) {
   EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::key_gone; }));
 }
 
+TEST(etcd_lock, is_given_back_rather_than_kept) {
+  client etcd{shared_etcd().url(), patient()};
+  mutex lock{etcd, "kept"};
+  auto held = lock.acquire();
+  EXPECT_EQ(held.keep_until_expiry(), release_result::released);
+  EXPECT_THAT(shared_etcd().keys("kept/"), IsEmpty());
+  auto again = lock.acquire();
+  EXPECT_EQ(again.keep_for(1h), release_result::released);
+  EXPECT_THAT(shared_etcd().keys("kept/"), IsEmpty());
+}
+
 TEST(etcd_lock, leaves_neither_keys_nor_leases_when_its_client_ends) {
   auto const leases = [] { return shared_etcd().ctl({"lease", "list"}); };
   auto const before = leases();

@@ -53,6 +53,20 @@ TEST_F(etcd_members, go_on_when_the_leader_is_frozen) {
   all_.thaw(leader);
 }
 
+TEST(etcd_member, that_was_restarted_tells_of_a_deletion_though_it_has_compacted_what_was_before) {
+  etcd_cluster one;
+  client etcd{one.url(), {.patience = wait_limit}};
+  mutex lock{etcd, "compacted", {.ttl = 90s, .renew_every = 40s}};
+  auto held = lock.acquire();
+  for (int i = 0; i != 5; ++i) one.ctl({"put", "filler", std::to_string(i)});
+  one.ctl({"compact", std::to_string(held.token() + 4)});
+  one.kill9(0);
+  one.start_again(0);
+  held.renew();  // the watch begins anew
+  one.ctl({"del", "--prefix", "compacted/"});
+  EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::key_gone; }));
+}
+
 TEST_F(etcd_members, are_asked_again_when_a_majority_is_back) {
   client etcd{all_.url(), {.patience = wait_limit}};
   mutex lock{etcd, "majority", {.ttl = 30s}};

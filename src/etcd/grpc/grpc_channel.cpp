@@ -283,9 +283,20 @@ void grpc_channel::revoke(std::int64_t lease, milliseconds timeout, std::functio
       });
 }
 
+void grpc_channel::time_to_live(std::int64_t lease, milliseconds timeout, handler<lease_time> done) {
+  etcdserverpb::LeaseTimeToLiveRequest request;
+  request.set_id(lease);
+  ask_when_ready<etcdserverpb::LeaseTimeToLiveRequest, etcdserverpb::LeaseTimeToLiveResponse>(
+      std::move(request), timeout,
+      [](member const& to, auto... all) { to.leases->async()->LeaseTimeToLive(all...); },
+      [done = std::move(done)](status ended, etcdserverpb::LeaseTimeToLiveResponse const& answer) {
+        done(std::move(ended), {.left = std::chrono::seconds{answer.ttl()}});
+      });
+}
+
 }  // namespace holdfast::etcd
 
-extern "C" __attribute__((visibility("default"))) holdfast::etcd::channel* holdfast_etcd_channel_1(
+extern "C" __attribute__((visibility("default"))) holdfast::etcd::channel* holdfast_etcd_channel_2(
     holdfast::etcd::settings const& to, holdfast::etcd::channel_events const& events) {
   return std::make_unique<holdfast::etcd::grpc_channel>(to, events).release();
 }

@@ -27,8 +27,11 @@ class grpc_channel final : public channel {
   void transact(transaction const& request, milliseconds timeout, handler<outcome> done) override;
   void grant(std::chrono::seconds ttl, milliseconds timeout, handler<lease_grant> done) override;
   void revoke(std::int64_t lease, milliseconds timeout, std::function<void(status)> done) override;
+  void time_to_live(std::int64_t lease, milliseconds timeout, handler<lease_time> done) override;
+  void examine(milliseconds timeout, std::function<void(cluster_view)> done) override;
   void keep_alive(std::int64_t lease) override;
-  void watch(std::uint64_t number, std::string const& key, std::int64_t from_revision) override;
+  void watch(std::uint64_t number, std::string const& key, std::int64_t from_revision,
+             interest wanted) override;
   void unwatch(std::uint64_t number) override;
   void go_on_to_next() override;
 
@@ -42,6 +45,7 @@ class grpc_channel final : public channel {
   template <class Request, class Response>
   struct call;
   struct introduction;
+  struct examination;
 
   template <class Request, class Response, class Start>
   void ask(Request request, milliseconds timeout, Start start,
@@ -50,6 +54,8 @@ class grpc_channel final : public channel {
   void ask_when_ready(Request request, milliseconds timeout, Start start, Done done);
   template <class Request, class Response, class Start, class Done>
   void ask_with_token(Request request, milliseconds timeout, Start start, Done done, bool again);
+  template <class Request, class Response, class Start, class Note>
+  void look(std::shared_ptr<examination> const& whole, milliseconds timeout, Start start, Note note);
   void when_ready(ready_handler f);
   void introduce();
   void authenticate(std::shared_ptr<introduction> const& all);

@@ -11,6 +11,8 @@ constexpr int silence_ms = 10'000;
 constexpr int answer_ms = 3'000;
 constexpr int shortest_pause_ms = 100;
 constexpr int longest_pause_ms = 1'000;
+/// A page of keys, whose values others have written.
+constexpr int most_bytes = 64 << 20;
 
 /// The oldest one with what is used here: conditions on ranges, numbers of watches.
 constexpr int oldest_major = 3;
@@ -25,6 +27,7 @@ constexpr int oldest_minor = 4;
   all.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, static_cast<int>(to.connect_timeout.count()));
   all.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, longest_pause_ms);
   all.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  all.SetMaxReceiveMessageSize(most_bytes);
   all.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // connections of this client alone
   all.SetString(GRPC_ARG_SERVICE_CONFIG, "{}");
   all.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
@@ -80,13 +83,13 @@ std::vector<std::unique_ptr<member>> connect(settings const& to) {
   all.reserve(to.endpoints.size());
   for (auto const& endpoint : to.endpoints) {
     auto const channel = ::grpc::CreateCustomChannel("dns:///" + endpoint, shown, all_arguments);
-    all.push_back(
-        std::make_unique<member>(member{.endpoint = endpoint,
-                                        .keys = etcdserverpb::KV::NewStub(channel),
-                                        .leases = etcdserverpb::Lease::NewStub(channel),
-                                        .watches = etcdserverpb::Watch::NewStub(channel),
-                                        .auth = etcdserverpb::Auth::NewStub(channel),
-                                        .maintenance = etcdserverpb::Maintenance::NewStub(channel)}));
+    all.push_back(std::make_unique<member>(member{.endpoint = endpoint,
+                                                  .keys = etcdserverpb::KV::NewStub(channel),
+                                                  .leases = etcdserverpb::Lease::NewStub(channel),
+                                                  .watches = etcdserverpb::Watch::NewStub(channel),
+                                                  .auth = etcdserverpb::Auth::NewStub(channel),
+                                                  .maintenance = etcdserverpb::Maintenance::NewStub(channel),
+                                                  .cluster = etcdserverpb::Cluster::NewStub(channel)}));
   }
   return all;
 }

@@ -24,6 +24,7 @@ struct member {
   std::unique_ptr<etcdserverpb::Watch::Stub> watches;
   std::unique_ptr<etcdserverpb::Auth::Stub> auth;
   std::unique_ptr<etcdserverpb::Maintenance::Stub> maintenance;
+  std::unique_ptr<etcdserverpb::Cluster::Stub> cluster;
 };
 
 [[nodiscard]] std::vector<std::unique_ptr<member>> connect(settings const& to);

@@ -1,5 +1,6 @@
 // The two streams of a client: keep-alives, and watches.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/quiet_thread.hpp"
@@ -95,8 +96,9 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
   return opened;
 }
 
-void grpc_channel::watch(std::uint64_t number, std::string const& key, std::int64_t from_revision) {
-  when_ready([this, number, key, from_revision](status const& found) {
+void grpc_channel::watch(std::uint64_t number, std::string const& key, std::int64_t from_revision,
+                         interest in) {
+  when_ready([this, number, key, from_revision, in](status const& found) {
     signals_blocked const for_new_threads;
     auto const over = found.ok() ? open_watch() : nullptr;
     if (!over) {
@@ -116,7 +118,7 @@ void grpc_channel::watch(std::uint64_t number, std::string const& key, std::int6
     auto& wanted = *request.mutable_create_request();
     wanted.set_key(key);
     wanted.set_start_revision(from_revision);
-    wanted.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
+    if (in == interest::deletion) wanted.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
     wanted.set_watch_id(static_cast<std::int64_t>(number));
     over->send(std::move(request));
   });
@@ -140,12 +142,19 @@ void grpc_channel::on_watch(etcdserverpb::WatchResponse const& answer) {
     guard const hold{mutex_};
     if (!watched_.contains(number)) return;
   }
+  auto const deleted = std::ranges::any_of(answer.events(), [](etcdserverpb::Event const& each) {
+    return each.type() == etcdserverpb::Event::DELETE;
+  });
+  if (!deleted && !answer.canceled()) {
+    events_.changed(number);
+    return;
+  }
   if (!answer.canceled()) unwatch(number);
   {
     guard const hold{mutex_};
     watched_.erase(number);
   }
-  if (answer.events_size() != 0) {
+  if (deleted) {
     events_.deleted(number);
   } else {
     events_.watch_over(number);

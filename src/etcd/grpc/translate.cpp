@@ -10,10 +10,12 @@ void fill(etcdserverpb::RequestOp& to, range const& wanted) {
   message.set_key(wanted.key);
   message.set_range_end(wanted.end);
   message.set_limit(wanted.limit);
-  message.set_sort_target(etcdserverpb::RangeRequest::CREATE);
-  message.set_sort_order(wanted.sorted == range::order::oldest_first ? etcdserverpb::RangeRequest::ASCEND
-                                                                     : etcdserverpb::RangeRequest::DESCEND);
+  message.set_sort_target(wanted.sorted == range::order::by_key ? etcdserverpb::RangeRequest::KEY
+                                                                : etcdserverpb::RangeRequest::CREATE);
+  message.set_sort_order(wanted.sorted == range::order::newest_first ? etcdserverpb::RangeRequest::DESCEND
+                                                                     : etcdserverpb::RangeRequest::ASCEND);
   message.set_max_create_revision(wanted.max_create_revision);
+  message.set_keys_only(wanted.without_values);
 }
 
 void fill(etcdserverpb::RequestOp& to, put const& wanted) {

@@ -1,0 +1,69 @@
+// What the keys of a lock say. No I/O.
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+#include "etcd/keys.hpp"
+#include "etcd/viewing.hpp"
+
+namespace holdfast::etcd {
+namespace {
+
+/// Of what others have written.
+constexpr std::size_t most_of_a_value = 1024;
+
+/// Of another program its lease is all that tells it from others.
+process_info owner_of(key_value const& place) {
+  auto process = keys::process_in(place.value);
+  if (process.owner.empty()) process.owner = keys::digits_of(place.lease);
+  return process;
+}
+
+void read_holder(lock_state& to, key_value const& first) {
+  to.holder = owner_of(first);
+  to.token = first.create_revision;
+  to.holding = 1;
+  to.holders.push_back({.process = to.holder, .lease = keys::digits_of(first.lease)});
+  to.kind = keys::owner_in(first.value).empty() ? lock_kind::foreign : lock_kind::exclusive;
+  // A leader, by Go's concurrency.Election or etcdctl elect, has its value in its key.
+  if (to.kind == lock_kind::foreign && !first.value.empty())
+    to.leads = leadership{.value = first.value.substr(0, most_of_a_value), .term = first.create_revision};
+}
+
+std::string in_the_way(key_value const& first) {
+  return "the key \"" + first.key + "\" was made first, and is no place of this lock (" +
+         (first.lease == 0 ? "it has no lease" : "it belongs to another name") +
+         "): whoever wants the lock waits until it is gone";
+}
+
+}  // namespace
+
+lock_state read_queue(std::string_view prefix, std::string const& name, found const& keys,
+                      std::size_t queue_entries) {
+  lock_state state{.name = name, .type = keys.keys.empty() ? "none" : "key", .on_etcd = true};
+  if (keys.keys.empty()) return state;
+  auto const is_place = [&](key_value const& each) {
+    return keys::name_in(prefix, each.key, each.lease) == name;
+  };
+  auto const strange = std::ranges::count_if(keys.keys, [&](auto const& each) { return !is_place(each); });
+  auto rest = std::span{keys.keys};
+  state.waiting = keys.count - strange;
+  if (is_place(rest.front())) {
+    read_holder(state, rest.front());
+    rest = rest.subspan(1);
+    --state.waiting;
+  } else {
+    state.kind = lock_kind::other;
+    state.misfit = in_the_way(rest.front());
+  }
+  for (auto const& each : rest) {
+    if (state.queue.size() == queue_entries) break;
+    if (!is_place(each)) continue;
+    state.queue.push_back(
+        {.process = owner_of(each), .token = each.create_revision, .lease = keys::digits_of(each.lease)});
+  }
+  return state;
+}
+
+}  // namespace holdfast::etcd

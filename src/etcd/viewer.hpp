@@ -1,0 +1,53 @@
+/// Locks on etcd as they look from outside: what src/inspect and src/probe ask of the backend. No code.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <holdfast/inspect.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "etcd/messages.hpp"
+
+namespace holdfast::etcd {
+
+/// All under the client's lock. Each handler comes later, once, with the failure, or null.
+class viewer {
+ public:
+  template <class Answer>
+  using handler = std::function<void(std::shared_ptr<error const>, Answer)>;
+
+  /// The most names of one look.
+  static constexpr std::size_t names_in_one = 16;
+
+  viewer() = default;
+  viewer(viewer const&) = delete;
+  viewer& operator=(viewer const&) = delete;
+  virtual ~viewer() = default;
+
+  /// These locks at one moment, with so many entries of their queues.
+  virtual void look(std::vector<std::string> names, std::size_t queue_entries,
+                    handler<std::vector<lock_state>> done) = 0;
+
+  /// A part of the names, in the order of their keys.
+  struct page {
+    std::vector<std::string> names{};
+    std::string next{};  ///< where the next part begins; empty: there is none
+  };
+  /// The names of locks that begin so, from `from` on (empty: from the first one on).
+  virtual void find(std::string const& start, std::string const& from, handler<page> done) = 0;
+
+  /// Asks the holder to give the lock back. False: it doesn't have it any more.
+  virtual void ask_holder(lock_state const& seen, handler<bool> done) = 0;
+  /// Deletes the holder's key. False: it isn't there any more.
+  virtual void take(lock_state const& seen, handler<bool> done) = 0;
+
+  /// What the members say of themselves.
+  virtual void examine(handler<cluster_view> done) = 0;
+  /// Whether this client may read, write and delete the keys of its prefix that begin so; nothing is changed.
+  /// Null: it may.
+  virtual void try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) = 0;
+};
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,174 @@
+#include "etcd/viewing.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "engine/presence.hpp"
+#include "etcd/keys.hpp"
+
+namespace holdfast::etcd {
+namespace {
+
+/// Keys of one queue in a look without entries: enough to tell places from other keys.
+constexpr std::int64_t fewest_keys = 32;
+constexpr std::int64_t keys_of_a_page = 1000;
+constexpr milliseconds examination_time{3'000};
+
+std::int64_t lease_in(std::string const& digits) {
+  std::uint64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  return static_cast<std::int64_t>(number);
+}
+
+}  // namespace
+
+struct viewing::look_under_way {
+  std::vector<lock_state> states{};
+  std::map<std::string, std::optional<milliseconds>> times{};  ///< by lease
+  std::size_t left = 0;
+  handler<std::vector<lock_state>> done{};
+};
+
+template <class Answer>
+std::shared_ptr<error const> viewing::failure_of(response<Answer> const& answer) const {
+  if (answer.ok()) return nullptr;
+  return answer.failure ? answer.failure : server_.explain(answer.ended);
+}
+
+void viewing::look(std::vector<std::string> names, std::size_t queue_entries,
+                   handler<std::vector<lock_state>> done) {
+  transaction request;
+  request.then.reserve(names.size());
+  auto const limit = std::max<std::int64_t>(fewest_keys, static_cast<std::int64_t>(queue_entries) + 1);
+  for (auto const& name : names) {
+    auto folder = keys::folder(prefix_, name);
+    auto end = keys::end_of(folder);
+    request.then.emplace_back(range{.key = std::move(folder), .end = std::move(end), .limit = limit});
+  }
+  auto const whole = std::make_shared<look_under_way>();
+  whole->done = std::move(done);
+  server_.transact(
+      std::move(request), {},
+      [this, whole, names = std::move(names), queue_entries](response<outcome>&& answer) {
+        if (auto failure = failure_of(answer)) {
+          whole->done(std::move(failure), {});
+          return;
+        }
+        whole->states.reserve(names.size());
+        for (std::size_t i = 0; i != names.size(); ++i) {
+          whole->states.push_back(read_queue(prefix_, names[i], answer.value.answers.at(i), queue_entries));
+        }
+        add_times(whole);
+      });
+}
+
+/// How long leases last is asked for one by one. What can't be found out stays unknown.
+void viewing::add_times(std::shared_ptr<look_under_way> const& whole) {
+  std::set<std::string> leases;
+  for (auto const& state : whole->states) {
+    for (auto const& hold : state.holders) leases.insert(hold.lease);
+    for (auto const& waiter : state.queue) leases.insert(waiter.lease);
+  }
+  auto const conclude = [whole] {
+    for (auto& state : whole->states) {
+      for (auto& hold : state.holders) state.ttl_left = hold.ttl_left = whole->times[hold.lease];
+      for (auto& waiter : state.queue) waiter.credit_left = whole->times[waiter.lease];
+    }
+    whole->done(nullptr, std::move(whole->states));
+  };
+  if (leases.empty()) {
+    conclude();
+    return;
+  }
+  whole->left = leases.size();
+  for (auto const& lease : leases) {
+    server_.time_to_live(lease_in(lease), {}, [whole, lease, conclude](response<lease_time>&& answer) {
+      if (answer.ok() && answer.value.left.count() >= 0) whole->times[lease] = answer.value.left;
+      if (--whole->left == 0) conclude();
+    });
+  }
+}
+
+void viewing::find(std::string const& start, std::string const& from, handler<page> done) {
+  auto const first = prefix_ + (from.empty() ? start : from);
+  range const wanted{.key = first.empty() ? std::string(1, '\0') : first,
+                     .end = keys::end_of(prefix_ + start),
+                     .sorted = range::order::by_key,
+                     .limit = keys_of_a_page,
+                     .without_values = true};
+  server_.transact({.then = {wanted}}, {}, [this, done = std::move(done)](response<outcome>&& answer) {
+    if (auto failure = failure_of(answer)) {
+      done(std::move(failure), {});
+      return;
+    }
+    page part;
+    auto const& found = answer.value.answers.at(0).keys;
+    std::set<std::string> known;
+    for (auto const& each : found) {
+      auto name = keys::name_in(prefix_, each.key, each.lease);
+      if (name && known.insert(*name).second) part.names.push_back(*std::move(name));
+    }
+    if (answer.value.answers.at(0).count > std::ssize(found) && !found.empty())
+      part.next = found.back().key.substr(prefix_.size()) + '\0';
+    done(nullptr, std::move(part));
+  });
+}
+
+void viewing::ask_holder(lock_state const& seen, handler<bool> done) {
+  auto const lease = lease_in(seen.holders.at(0).lease);
+  auto const key = keys::place(keys::folder(prefix_, seen.name), lease);
+  auto const by = uuid_ + ' ' + engine::describe_self(label_).to_string();
+  // Its value has to be kept.
+  server_.transact(
+      {.when = {{.key = key, .equals = seen.token}}, .then = {range{.key = key}}}, {},
+      [this, key, lease, by, token = seen.token, done = std::move(done)](response<outcome>&& answer) {
+        if (!answer.ok() || !answer.value.succeeded) {
+          done(failure_of(answer), false);
+          return;
+        }
+        auto const& value = answer.value.answers.at(0).keys.at(0).value;
+        server_.transact({.when = {{.key = key, .equals = token}},
+                          .then = {put{.key = key, .value = keys::wanted_back(value, by), .lease = lease}}},
+                         {}, [this, done](response<outcome>&& changed) {
+                           done(failure_of(changed), changed.ok() && changed.value.succeeded);
+                         });
+      });
+}
+
+void viewing::take(lock_state const& seen, handler<bool> done) {
+  auto const key = keys::place(keys::folder(prefix_, seen.name), lease_in(seen.holders.at(0).lease));
+  server_.transact({.when = {{.key = key, .equals = seen.token}}, .then = {remove{key}}}, {},
+                   [this, done = std::move(done)](response<outcome>&& answer) {
+                     // A copy that was carried out before leaves nothing.
+                     done(failure_of(answer), answer.ok() && (answer.value.succeeded || answer.resent));
+                   });
+}
+
+void viewing::examine(handler<cluster_view> done) {
+  server_.examine(examination_time,
+                  [done = std::move(done)](cluster_view found) { done(nullptr, std::move(found)); });
+}
+
+/// The condition never holds, and the server checks the rights of both branches first.
+void viewing::try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) {
+  auto const first = prefix_ + start;
+  auto const key = first + "holdfast";
+  range const all{.key = first.empty() ? std::string(1, '\0') : first,
+                  .end = keys::end_of(first),
+                  .limit = 1,
+                  .without_values = true};
+  server_.transact({.when = {{.key = key, .equals = std::int64_t{-1}}},
+                    .then = {put{.key = key}, remove{key}, all},
+                    .otherwise = {all}},
+                   {}, [this, done = std::move(done)](response<outcome>&& answer) {
+                     auto failure = failure_of(answer);
+                     auto const refused = failure && failure->code() == errc::unauthorized;
+                     auto reason = refused ? failure : nullptr;
+                     done(refused ? nullptr : failure, std::move(reason));
+                   });
+}
+
+}  // namespace holdfast::etcd

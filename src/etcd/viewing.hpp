@@ -1,0 +1,43 @@
+/// Reads the queues of locks, for those that look from outside.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "etcd/server.hpp"
+#include "etcd/viewer.hpp"
+
+namespace holdfast::etcd {
+
+class viewing final : public viewer {
+ public:
+  viewing(server& to, std::string const& prefix, std::string const& uuid, std::string const& label) noexcept
+      : server_{to}, prefix_{prefix}, uuid_{uuid}, label_{label} {}
+
+  void look(std::vector<std::string> names, std::size_t queue_entries,
+            handler<std::vector<lock_state>> done) override;
+  void find(std::string const& start, std::string const& from, handler<page> done) override;
+  void ask_holder(lock_state const& seen, handler<bool> done) override;
+  void take(lock_state const& seen, handler<bool> done) override;
+  void examine(handler<cluster_view> done) override;
+  void try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) override;
+
+ private:
+  struct look_under_way;
+
+  void add_times(std::shared_ptr<look_under_way> const& whole);
+  template <class Answer>
+  [[nodiscard]] std::shared_ptr<error const> failure_of(response<Answer> const& answer) const;
+
+  server& server_;
+  std::string const& prefix_;
+  std::string const& uuid_;
+  std::string const& label_;
+};
+
+/// The state of a lock whose oldest keys these are. Times are unknown. No I/O.
+[[nodiscard]] lock_state read_queue(std::string_view prefix, std::string const& name, found const& keys,
+                                    std::size_t queue_entries);
+
+}  // namespace holdfast::etcd

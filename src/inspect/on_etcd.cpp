@@ -1,0 +1,129 @@
+#include "inspect/on_etcd.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "etcd/viewer.hpp"
+#include "inspect/glob.hpp"
+#include "sync/options_check.hpp"
+
+namespace holdfast::inspection::on_etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using clock = std::chrono::steady_clock;
+using etcd::viewer;
+
+constexpr auto look_every = 20ms;
+
+using states = std::vector<lock_state>;
+
+states look_at(engine::core& server, std::vector<std::string> names, std::size_t queue_entries) {
+  return server.requests().ask_viewer<states>(
+      [&](viewer& view, viewer::handler<states> done) { view.look(names, queue_entries, std::move(done)); });
+}
+
+lock_state look_at(engine::core& server, std::string_view name, std::size_t queue_entries = 0) {
+  return std::move(look_at(server, std::vector{std::string{name}}, queue_entries).front());
+}
+
+/// Keys that have the form of a place, and stand below others that aren't: they count by those that wait.
+bool wanted(lock_state const& state) { return state.holding > 0 || state.waiting > 0; }
+
+/// False: f has returned false.
+bool show(engine::core& server, std::span<std::string const> names,
+          std::function<bool(lock_state const&)> const& f) {
+  while (!names.empty()) {
+    auto const part = names.first(std::min(names.size(), viewer::names_in_one));
+    names = names.subspan(part.size());
+    auto const found = look_at(server, {part.begin(), part.end()}, 0);
+    if (!std::ranges::all_of(found, [&](auto const& state) { return !wanted(state) || f(state); }))
+      return false;
+  }
+  return true;
+}
+
+bool ask_holder(engine::core& server, lock_state const& seen) {
+  return server.requests().ask_viewer<bool>(
+      [&](viewer& view, viewer::handler<bool> done) { view.ask_holder(seen, std::move(done)); });
+}
+
+bool take(engine::core& server, lock_state const& seen) {
+  return server.requests().ask_viewer<bool>(
+      [&](viewer& view, viewer::handler<bool> done) { view.take(seen, std::move(done)); });
+}
+
+/// Whether that holder has given the lock back within the time.
+bool gives_back(engine::core& server, lock_state const& seen, std::chrono::milliseconds grace) {
+  auto const end = clock::now() + grace;
+  for (;;) {
+    if (look_at(server, seen.name).token != seen.token) return true;
+    auto const remaining = end - clock::now();
+    if (remaining <= 0ms) return false;
+    std::this_thread::sleep_for(std::min<clock::duration>(remaining, look_every));
+  }
+}
+
+}  // namespace
+
+void check_wire(engine::core const& server, wire of) {
+  if (of != wire::redisson) return;
+  throw error{std::errc::invalid_argument,
+              server.constants().url + ": Redisson's wire is a format of Redis; leave it out on etcd"};
+}
+
+lock_on_wires look(engine::core& server, std::string_view name, std::size_t queue_entries) {
+  lock_on_wires all{.plain = look_at(server, name, queue_entries)};
+  all.redisson.name = name;
+  return all;
+}
+
+void for_each_lock(engine::core& server, std::string_view pattern,
+                   std::function<bool(lock_state const&)> const& f) {
+  auto const start = start_of(pattern);
+  if (start.complete) {
+    (void)show(server, std::span{&start.text, 1}, f);
+    return;
+  }
+  std::set<std::string> shown;  // those that the next part may have again
+  std::string from;
+  for (;;) {
+    auto part =
+        server.requests().ask_viewer<viewer::page>([&](viewer& view, viewer::handler<viewer::page> done) {
+          view.find(start.text, from, std::move(done));
+        });
+    std::erase_if(part.names, [&](std::string const& name) {
+      return !matches(pattern, name) || !shown.insert(name).second;
+    });
+    if (!show(server, part.names, f) || part.next.empty()) return;
+    from = std::move(part.next);
+    // Keys of one name follow each other, but for those of names that go on behind a slash.
+    std::erase_if(shown, [&](std::string const& name) { return !from.starts_with(name + '/'); });
+  }
+}
+
+force_result force_release(engine::core& server, std::string_view name, force_options const& options) {
+  sync::check(!name.empty(), "a lock has a name: it is empty");
+  check_wire(server, options.of);
+  auto const seen = look_at(server, name);
+  if (seen.kind == lock_kind::free) return force_result::not_held;
+  if (seen.kind == lock_kind::other) return force_result::refused_other;
+  if (!options.owner.empty() && options.owner != seen.holder.owner) return force_result::changed;
+  if (seen.kind == lock_kind::foreign) {
+    // Go's sessions hear of nothing but the end of their key.
+    if (!options.foreign) return force_result::refused_foreign;
+    return take(server, seen) ? force_result::deleted : force_result::not_held;
+  }
+  if (!ask_holder(server, seen)) return force_result::not_held;
+  if (gives_back(server, seen, options.grace)) return force_result::released_by_holder;
+  return take(server, seen) ? force_result::deleted : force_result::released_by_holder;
+}
+
+}  // namespace holdfast::inspection::on_etcd

@@ -1,0 +1,193 @@
+#include "store.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+namespace holdfast::test {
+namespace {
+
+using std::chrono::milliseconds;
+using guard = std::lock_guard<std::mutex>;
+
+/// Answers at once. Nobody is told of what happens to keys: whoever waits asks again.
+class memory_channel final : public etcd::channel {
+ public:
+  explicit memory_channel(etcd::channel_events events) : events_{std::move(events)} {}
+
+  void transact(etcd::transaction const& request, milliseconds /*timeout*/,
+                handler<etcd::outcome> done) override {
+    if (auto answer = the_store().transact(request)) {
+      done({.sent = true}, *std::move(answer));
+    } else {
+      done({.type = etcd::status::kind::unreachable, .sent = true, .text = "no answer"}, {});
+    }
+  }
+  void grant(std::chrono::seconds ttl, milliseconds /*timeout*/, handler<etcd::lease_grant> done) override {
+    done({.sent = true}, the_store().grant(ttl));
+  }
+  void revoke(std::int64_t lease, milliseconds /*timeout*/, std::function<void(etcd::status)> done) override {
+    the_store().revoke(lease);
+    done({.sent = true});
+  }
+  void time_to_live(std::int64_t lease, milliseconds /*timeout*/, handler<etcd::lease_time> done) override {
+    done({.sent = true}, {.left = the_store().keep_alive(lease)});
+  }
+  void examine(milliseconds /*timeout*/, std::function<void(etcd::cluster_view)> done) override { done({}); }
+  void keep_alive(std::int64_t lease) override {
+    events_.alive(lease, the_store().keep_alive(lease), the_store().term_of_keep_alives());
+  }
+  void watch(std::uint64_t /*number*/, std::string const& /*key*/, std::int64_t /*from_revision*/,
+             interest /*wanted*/) override {}
+  void unwatch(std::uint64_t /*number*/) override {}
+  void go_on_to_next() override {}
+
+ private:
+  etcd::channel_events const events_;
+};
+
+bool in(etcd::range const& wanted, std::string const& key) {
+  return wanted.end.empty() ? key == wanted.key : key >= wanted.key && key < wanted.end;
+}
+
+}  // namespace
+
+store& the_store() {
+  static store one;
+  return one;
+}
+
+void store::set_terms(std::uint64_t of_transactions, std::uint64_t of_keep_alives) {
+  guard const hold{guard_};
+  term_ = of_transactions;
+  keep_alive_term_ = of_keep_alives;
+}
+
+void store::hold_back_next_put() {
+  guard const hold{guard_};
+  holds_next_back_ = true;
+}
+
+bool store::holds_back() const {
+  guard const hold{guard_};
+  return held_back_.has_value();
+}
+
+void store::carry_out() {
+  guard const hold{guard_};
+  if (auto const late = std::exchange(held_back_, {})) (void)carry_out(*late);
+}
+
+std::vector<std::string> store::keys(std::string const& prefix) const {
+  guard const hold{guard_};
+  std::vector<std::string> all;
+  for (auto const& [key, value] : keys_) {
+    if (key.starts_with(prefix)) all.push_back(key);
+  }
+  return all;
+}
+
+std::int64_t store::lease_of(std::string const& prefix) const {
+  guard const hold{guard_};
+  auto const first = keys_.lower_bound(prefix);
+  return first == keys_.end() || !first->first.starts_with(prefix) ? 0 : first->second.lease;
+}
+
+bool store::has_lease(std::int64_t lease) const {
+  guard const hold{guard_};
+  return leases_.contains(lease);
+}
+
+std::optional<etcd::outcome> store::transact(etcd::transaction const& request) {
+  guard const hold{guard_};
+  auto const puts = std::ranges::any_of(
+      request.then, [](auto const& each) { return std::holds_alternative<etcd::put>(each); });
+  if (puts && std::exchange(holds_next_back_, false)) {
+    held_back_ = request;
+    return std::nullopt;
+  }
+  return carry_out(request);
+}
+
+etcd::lease_grant store::grant(std::chrono::seconds ttl) {
+  guard const hold{guard_};
+  leases_.emplace(++last_lease_, ttl);
+  return {.id = last_lease_, .ttl = ttl};
+}
+
+void store::revoke(std::int64_t lease) {
+  guard const hold{guard_};
+  leases_.erase(lease);
+  std::erase_if(keys_, [&](auto const& each) { return each.second.lease == lease; });
+}
+
+std::chrono::seconds store::keep_alive(std::int64_t lease) const {
+  guard const hold{guard_};
+  auto const known = leases_.find(lease);
+  return known == leases_.end() ? std::chrono::seconds{} : known->second;
+}
+
+std::uint64_t store::term_of_keep_alives() const {
+  guard const hold{guard_};
+  return keep_alive_term_;
+}
+
+bool store::holds(etcd::condition const& wanted) const {
+  return std::ranges::all_of(keys_,
+                             [&](auto const& each) {
+                               if (!in({.key = wanted.key, .end = wanted.end}, each.first)) return true;
+                               auto const* const revision = std::get_if<std::int64_t>(&wanted.equals);
+                               return revision != nullptr
+                                          ? each.second.create_revision == *revision
+                                          : each.second.value == std::get<std::string>(wanted.equals);
+                             }) &&
+         (!wanted.end.empty() || wanted.equals == decltype(wanted.equals){std::int64_t{0}} ||
+          keys_.contains(wanted.key));
+}
+
+etcd::found store::carry_out(etcd::operation const& one) {
+  if (auto const* const put = std::get_if<etcd::put>(&one)) {
+    auto& key = keys_[put->key];
+    if (key.create_revision == 0) key.create_revision = revision_;
+    key = {.key = put->key, .value = put->value, .create_revision = key.create_revision, .lease = put->lease};
+    return {};
+  }
+  if (auto const* const gone = std::get_if<etcd::remove>(&one)) {
+    keys_.erase(gone->key);
+    return {};
+  }
+  auto const& wanted = std::get<etcd::range>(one);
+  etcd::found answer;
+  for (auto const& [key, value] : keys_) {
+    if (!in(wanted, key)) continue;
+    ++answer.count;
+    if (wanted.max_create_revision == 0 || value.create_revision <= wanted.max_create_revision)
+      answer.keys.push_back(value);
+  }
+  std::ranges::sort(answer.keys, {}, &etcd::key_value::create_revision);
+  if (wanted.sorted == etcd::range::order::newest_first) std::ranges::reverse(answer.keys);
+  if (wanted.limit != 0 && std::ssize(answer.keys) > wanted.limit)
+    answer.keys.resize(static_cast<std::size_t>(wanted.limit));
+  return answer;
+}
+
+etcd::outcome store::carry_out(etcd::transaction const& request) {
+  auto const fits = std::ranges::all_of(request.when, [&](auto const& each) { return holds(each); });
+  ++revision_;
+  etcd::outcome answer{.revision = revision_, .term = term_, .succeeded = fits};
+  for (auto const& each : fits ? request.then : request.otherwise) answer.answers.push_back(carry_out(each));
+  return answer;
+}
+
+}  // namespace holdfast::test
+
+namespace holdfast::etcd {
+
+/// In place of the library's own, which loads the shared object.
+std::unique_ptr<channel> open(settings const& /*to*/, channel_events const& events,
+                              std::string const& /*url*/) {
+  return std::make_unique<test::memory_channel>(events);
+}
+
+}  // namespace holdfast::etcd

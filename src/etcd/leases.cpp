@@ -17,6 +17,11 @@ constexpr auto most_patience = 2s;
 constexpr auto pause = 100ms;
 constexpr milliseconds revoke_timeout{2'000};
 
+/// Not in whole seconds, in which a third of two would be none.
+std::chrono::nanoseconds interval_of(held_lease const& lease) noexcept {
+  return std::chrono::nanoseconds{lease.ttl} / keep_alives_per_ttl;
+}
+
 }  // namespace
 
 leases::leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<mailbox> mail,
@@ -73,7 +78,7 @@ void leases::grant(lease_ptr const& wanted, scripting::send_options const& send)
       wanted->id = answer.value.id;
       wanted->alive_from = answer.sent_at;
       wanted->used_at = answer.sent_at;
-      loop_.arm(wanted->tick, wanted->alive_from + wanted->ttl / keep_alives_per_ttl);
+      loop_.arm(wanted->tick, wanted->alive_from + interval_of(*wanted));
     }
     for (auto const& each : std::exchange(wanted->until_granted, {})) each(fits ? nullptr : &answer);
     if (!fits) std::erase(all_, wanted);
@@ -90,8 +95,7 @@ void leases::confirm(lease_ptr const& wanted, std::function<void(bool)> done) {
 }
 
 std::chrono::nanoseconds leases::patience(held_lease const& asked) noexcept {
-  return std::clamp<std::chrono::nanoseconds>(asked.ttl / (2 * keep_alives_per_ttl), least_patience,
-                                              most_patience);
+  return std::clamp<std::chrono::nanoseconds>(interval_of(asked) / 2, least_patience, most_patience);
 }
 
 void leases::ask(held_lease& about, time_point now) {
@@ -113,7 +117,7 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
   if (lease->asked_at == time_point{}) return;
   lease->newest_answer = {
       .from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
-  if (!stopped_) loop_.arm(lease->tick, lease->newest_answer.from + lease->ttl / keep_alives_per_ttl);
+  if (!stopped_) loop_.arm(lease->tick, lease->newest_answer.from + interval_of(*lease));
   for (auto const& each : std::exchange(lease->until_alive, {})) each(true);
 }
 

@@ -201,7 +201,7 @@ void backend::finish_granted(taking_ptr const& wanted) {
   auto& of = *wanted->of;
   unwatch(of);
   auto const lease = of.lease;
-  if (boot_clock::now() - lease->alive_from > lease->ttl / 2) {
+  if (boot_clock::now() - lease->alive_from > std::chrono::nanoseconds{lease->ttl} / 2) {
     leases_.confirm(lease, [this, wanted](bool alive) {
       if (alive) {
         look(wanted);

@@ -152,7 +152,8 @@ void viewing::examine(handler<cluster_view> done) {
                   [done = std::move(done)](cluster_view found) { done(nullptr, std::move(found)); });
 }
 
-/// The condition never holds, and the server checks the rights of both branches first.
+/// The condition never holds, and the server checks the rights of both branches first. The right to write is
+/// that to delete.
 void viewing::try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) {
   auto const first = prefix_ + start;
   auto const key = first + "holdfast";
@@ -161,7 +162,7 @@ void viewing::try_rights(std::string const& start, handler<std::shared_ptr<error
                   .limit = 1,
                   .without_values = true};
   server_.transact({.when = {{.key = key, .equals = std::int64_t{-1}}},
-                    .then = {put{.key = key}, remove{key}, all},
+                    .then = {put{.key = key}, all},
                     .otherwise = {all}},
                    {}, [this, done = std::move(done)](response<outcome>&& answer) {
                      auto failure = failure_of(answer);

@@ -235,6 +235,12 @@ TEST_F(permits, become_more_where_the_set_is_left_with_nobody_in_it) {
   EXPECT_THAT(out(), (parties{{rival, 3}}));
 }
 
+TEST_F(permits, leave_no_key_when_they_are_said_and_nobody_has_any) {
+  given_out(2, {});
+  EXPECT_THAT(run(resize("set", 3)), is(1));
+  EXPECT_FALSE(raw_.exists(std::string{lock_name}));
+}
+
 TEST_F(permits, are_counted_from_what_is_offered_where_nobody_has_said_it) {
   EXPECT_THAT(run(counts(5)), is_list({5, 5, 0}));
   EXPECT_THAT(run(resize("add", 2, 5)), is(1));

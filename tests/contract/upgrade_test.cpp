@@ -294,6 +294,23 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
+/// A late copy of an earlier end must not let a copy of a later try in.
+TEST(upgrade_scripts_of_one_client, remember_the_latest_try_that_was_given_up) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  constexpr std::string_view later = "11111111-1111-4111-8111-111111111111:9";
+  for (auto const& owner : {sibling, later, sibling}) EXPECT_THAT(ask(raw, stay(owner)), is(0));
+  EXPECT_EQ(raw.get(names::gave_up(lock_name)), later);
+}
+
+TEST(upgrade_scripts_of_one_client, free_the_lock_when_an_upgrade_lease_was_kept_until_now) {
+  auto& server = empty_server();
+  auto raw = server.raw();
+  prepare(raw, {.lock = sibling, .readers = {{caller_has_it, -1}, {sibling_waits}}});
+  EXPECT_THAT(ask(raw, stay(sibling)), is(1));
+  EXPECT_FALSE(raw.exists(std::string{lock_name}));
+}
+
 TEST(upgrade_scripts_at_maxmemory, let_go_of_a_try) {
   auto& server = empty_server();
   auto raw = server.raw();

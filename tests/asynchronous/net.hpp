@@ -81,12 +81,10 @@ struct has_io_context {
 
 class on_asio : protected has_io_context, public two_clients, public testing::WithParamInterface<place> {
  protected:
-  on_asio() : two_clients{[this] { return loop_here(); }} {}
+  on_asio() : two_clients{[&io = io_] { return loop_on(io); }} {}
 
   /// For a client; null: it has a thread.
-  [[nodiscard]] std::shared_ptr<event_loop> loop_here() {
-    return GetParam() == place::io_context ? run_on(io_) : nullptr;
-  }
+  [[nodiscard]] std::shared_ptr<event_loop> loop_here() { return loop_on(io_); }
 
   /// Runs the io_context until it has nothing to do; false: it still has.
   [[nodiscard]] bool run() {
@@ -139,6 +137,12 @@ class on_asio : protected has_io_context, public two_clients, public testing::Wi
   [[nodiscard]] bool nothing_left_behind() {
     auto const beside = run_beside();
     return two_clients::nothing_left_behind();
+  }
+
+ private:
+  /// Of no object: the clients are made before this one.
+  [[nodiscard]] static std::shared_ptr<event_loop> loop_on(net::io_context& io) {
+    return GetParam() == place::io_context ? run_on(io) : nullptr;
   }
 };
 

@@ -111,6 +111,8 @@ TEST_P(wake_up, is_not_held_up_by_killed_waiters_ahead) {
     ASSERT_TRUE(eventually([&] { return raw_.client_ids("normal").size() >= 4; }));
     // The workers are killed without a message when this block ends.
   }
+  // A server that hasn't noticed yet takes what it sends to one of them for heard.
+  ASSERT_TRUE(eventually([&] { return raw_.command({"PUBSUB", "CHANNELS", "*orders*"}).elements.empty(); }));
   auto redis = connect({.recheck = 30s});
   pending p;
   auto const wanted = lock(redis);

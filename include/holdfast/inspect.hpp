@@ -140,6 +140,11 @@ struct lock_state {
   std::vector<hold_info> holders{};
   std::int64_t holding = 0;  ///< how many hold it
   bool fair = false;         ///< a fair lock of Redisson's; shows only while somebody waits
+  /// It was seen on etcd (docs/etcd.md). `kind` is then `free`, `exclusive`, `foreign` (the holder is a
+  /// program with another library, such as etcdctl; its `owner` is its lease, and `holders` has it), or
+  /// `other`: keys that are no places of a lock are in the way. `type` is "key", or "none". `token` is the
+  /// holder's: a free lock has none. For how long it has been held, and waited for, isn't known.
+  bool on_etcd = false;
   /// For permits and counters: how many are left. Negative: so many are missing. Of a latch how often it is
   /// still to be counted down, of a barrier how many haven't arrived.
   std::optional<std::int64_t> available{};
@@ -151,12 +156,6 @@ struct lock_state {
   /// What is wrong with a key that has the form of an object of Redisson's, but not its contents. Empty:
   /// nothing.
   std::string misfit{};
-
-  /// It was seen on etcd (docs/etcd.md). `kind` is then `free`, `exclusive`, `foreign` (the holder is a
-  /// program with another library, such as etcdctl; its `owner` is its lease, and `holders` has it), or
-  /// `other`: keys that are no places of a lock are in the way. `type` is "key", or "none". `token` is the
-  /// holder's: a free lock has none. For how long it has been held, and waited for, isn't known.
-  bool on_etcd = false;
 
   // Set by inspect() and peek() only.
   run_info::time_point seen{};         ///< the server's clock at that moment

@@ -1,6 +1,7 @@
 /// What an event loop of the program, in which an io_context is driven, has to hear of it.
 #pragma once
 
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <utility>
 

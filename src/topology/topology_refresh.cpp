@@ -139,13 +139,7 @@ void topology_refresh::ask_some() {
     loop_.arm(widen_, boot_clock::now() + widen_after);
   } else {
     finish_if_over();
-    limit_round();
   }
-}
-
-void topology_refresh::limit_round() noexcept {
-  if (running_ && heard_ && to_ask_.empty() && !widen_.armed())
-    loop_.arm(widen_, boot_clock::now() + longest_wait);
 }
 
 void topology_refresh::ask(cluster_node& node) {
@@ -192,7 +186,6 @@ void topology_refresh::on_answer(inquiry& source, net::response&& response) {
       second_best_ = std::make_unique<inquiry>(std::move(source));
     }
     finish_if_over();
-    limit_round();
     return;
   }
   if (!in_time && health.epoch == epoch_) return;  // nothing new
@@ -201,9 +194,7 @@ void topology_refresh::on_answer(inquiry& source, net::response&& response) {
   auto const ends = in_time && health.ok;
   if (ends) finish();
   events_.found(*source.node, source.result);
-  if (!in_time || ends) return;
-  finish_if_over();
-  limit_round();
+  if (in_time && !ends) finish_if_over();
 }
 
 void topology_refresh::on_refused(inquiry const& source, net::response const& response) {
@@ -215,9 +206,14 @@ void topology_refresh::on_refused(inquiry const& source, net::response const& re
   }
 }
 
-/// Ends the round when no node is left to ask or to reply.
+/// Ends the round when no node is left to ask or to reply, or soon if one has told.
 void topology_refresh::finish_if_over() {
-  if (running_ && open_ == 0 && to_ask_.empty()) end_round();
+  if (!running_ || !to_ask_.empty()) return;
+  if (open_ == 0) {
+    end_round();
+  } else if (heard_ && !widen_.armed()) {
+    loop_.arm(widen_, boot_clock::now() + longest_wait);
+  }
 }
 
 void topology_refresh::end_round() {

@@ -58,7 +58,6 @@ class topology_refresh {
   void begin();
   void go_on();
   void ask_some();
-  void limit_round() noexcept;
   void ask(cluster_node& node);
   void on_answer(inquiry& source, net::response&& response);
   void on_refused(inquiry const& source, net::response const& response);

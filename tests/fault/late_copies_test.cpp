@@ -155,10 +155,11 @@ TEST_F(late_copies, are_told_once_where_they_cannot_be_prevented) {
 struct late_step {
   char const* title;
   script const* disturbed;
-  bool fair;
-  /// The client sends the script when no other of its callers waits: until then it has one caller, which
-  /// waits for as long as it takes.
-  bool of_one_caller = false;
+  bool fair = false;
+  /// How many callers the client has until it sends the script, and for how long each of them waits. The
+  /// script that ends a lease depends on whether another of its callers waits.
+  int callers = 2;
+  std::chrono::milliseconds patience = 20s;
 };
 std::ostream& operator<<(std::ostream& out, late_step const& s) { return out << s.title; }
 
@@ -184,10 +185,10 @@ TEST_P(late_copies_at, any_step_change_nothing) {
       threads.emplace_back([&] {
         auto const lock = lock_of(redis);
         while (!stop) {
-          auto const patient = &redis == &other || (step.of_one_caller && !held_back_);
+          auto const patience = &redis == &other ? 20s : held_back_ ? 5ms : step.patience;
           std::optional<lease> acquired;
-          // A caller with so little time gets the error of the broken connection.
-          auto const failure = failure_of([&] { acquired = lock->try_acquire_for(patient ? 20s : 5ms); });
+          // A caller with little time gets the error of the broken connection.
+          auto const failure = failure_of([&] { acquired = lock->try_acquire_for(patience); });
           EXPECT_TRUE(!failure.code || failure.code == errc::unreachable) << failure;
           if (!acquired) continue;
           EXPECT_EQ(++inside, 1);
@@ -198,10 +199,9 @@ TEST_P(late_copies_at, any_step_change_nothing) {
     };
     add_caller(other);
     add_caller(other);
-    add_caller(redis_);
-    if (!step.of_one_caller) add_caller(redis_);
+    for (auto i = 0; i < step.callers; ++i) add_caller(redis_);
     EXPECT_TRUE(eventually([this] { return held_back_.load(); })) << "the script was never sent";
-    if (step.of_one_caller) add_caller(redis_);
+    for (auto i = step.callers; i < 2; ++i) add_caller(redis_);
     auto const before = turns.load();
     EXPECT_TRUE(eventually([&] { return turns > before + 10; }));
     proxy_.deliver();
@@ -211,16 +211,17 @@ TEST_P(late_copies_at, any_step_change_nothing) {
   EXPECT_TRUE(nothing_left_behind());
 }
 
-INSTANTIATE_TEST_SUITE_P(plain, late_copies_at,
-                         testing::Values(late_step{"acquire", &scripts::exclusive::acquire::source, false},
-                                         late_step{"release", &scripts::exclusive::release::source, false,
-                                                   true},
-                                         late_step{"pass", &scripts::exclusive::pass::source, false},
-                                         late_step{"abandon", &scripts::exclusive::abandon::source, false},
-                                         late_step{"renew", &scripts::exclusive::renew::source, false},
-                                         late_step{"fair_acquire", &scripts::fair::acquire::source, true},
-                                         late_step{"fair_pass", &scripts::fair::pass::source, true}),
-                         [](auto const& info) { return std::string{info.param.title}; });
+INSTANTIATE_TEST_SUITE_P(
+    plain, late_copies_at,
+    testing::Values(
+        late_step{"acquire", &scripts::exclusive::acquire::source},
+        late_step{.title = "release", .disturbed = &scripts::exclusive::release::source, .callers = 1},
+        late_step{"pass", &scripts::exclusive::pass::source},
+        late_step{.title = "abandon", .disturbed = &scripts::exclusive::abandon::source, .patience = 5ms},
+        late_step{"renew", &scripts::exclusive::renew::source},
+        late_step{"fair_acquire", &scripts::fair::acquire::source, true},
+        late_step{"fair_pass", &scripts::fair::pass::source, true}),
+    [](auto const& info) { return std::string{info.param.title}; });
 
 class late_votes : public five_networks {
  protected:

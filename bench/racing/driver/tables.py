@@ -37,6 +37,18 @@ class Column:
         return self.none if value is None else self.say(value)
 
 
+# Why another library may be ahead, and what would change it.
+_IDLE_CORES = ("One at a time, a core goes to sleep and is woken for each request and each reply, which costs more than all else and varies "
+               "from run to run; with more in flight it doesn't. Holdfast's lock has a fencing token, a command more, and its requests "
+               "are written by one thread for all others; a blocking socket for each thread would save a part of that, and cost the rate "
+               "with many in flight.")
+_OVERTAKING = ("A `mutex` may be taken again by the process that has just given it back, until the one that waits longest has waited "
+               "`starvation_limit` (100 ms): turns, not handoffs, are what is many then, and the handoffs have the requests of all turns "
+               "to bear. `fair_mutex` hands over at each release.")
+_LOOKS = "All of these looked again within some milliseconds of the end; which came first is chance."
+_NOTHING_BESIDE = "It has no thread that could renew a lease, or tell that one is lost."
+
+
 def percent(value):
     return f"{100 * value:.1f} %"
 
@@ -51,12 +63,13 @@ def _shape(shape):
         Column("handoffs/s", key, "handoffs_per_second", better="high"), Column("turns/s", key, "turns_per_second", better=""),
         Column("longest wait, ms", key, "longest_wait_ms"), Column("least share", key, "least_share", better="high", say=percent),
         Column("greatest", key, "greatest_share", say=percent), Column("requests a handoff", key, "requests_per_handoff"),
-        Column("client CPU, µs a handoff", key, "client_us"), under=key)
+        Column("client CPU, µs a handoff", key, "client_us"), under=key, why=_OVERTAKING if contenders == 1 else "")
 
 
 class Table:
-    def __init__(self, row, title, text, *columns, under=None):
-        self.row, self.title, self.text, self.columns, self.under = row, title, text, columns, under
+    def __init__(self, row, title, text, *columns, under=None, why=""):
+        """why: what is said where another library is ahead, and what would change it."""
+        self.row, self.title, self.text, self.columns, self.under, self.why = row, title, text, columns, under, why
 
     def lines(self, results):
         yield f"### {self.title}"
@@ -106,7 +119,7 @@ class Table:
             if (theirs < ours) if column.better == "low" else (theirs > ours):
                 places.append(f"{best[False][1]} in *{column.title}*")
         if places:
-            yield "Ahead of Holdfast here: " + "; ".join(places) + "."
+            yield "Ahead of Holdfast here: " + "; ".join(places) + "." + (f" {self.why}" if self.why else "")
             yield ""
 
 
@@ -116,11 +129,12 @@ def _in_flight(title, figure, better):
 
 def all_tables(settings):
     patience, loss_patience = settings["patience"], settings["patience"] / 2
-    yield Table("uncontended", "A free lock", "Lock + unlock of one name, one after the other, µs.", Column("p50", "p50_us"), Column("p99", "p99_us"))
+    yield Table("uncontended", "A free lock", "Lock + unlock of one name, one after the other, µs.", Column("p50", "p50_us"), Column("p99", "p99_us"),
+                why=_IDLE_CORES)
     yield Table("rate", "Different names at once: cycles/s", "So many in flight; each cycle is lock + unlock.",
-                *_in_flight("", "per_second", "high"))
+                *_in_flight("", "per_second", "high"), why=_IDLE_CORES)
     yield Table("rate", "Different names at once: CPU a cycle, µs", "User and system time of the server, and of the client's process.",
-                *_in_flight("server,", "server_us", "low"), *_in_flight("client,", "client_us", "low"))
+                *_in_flight("server,", "server_us", "low"), *_in_flight("client,", "client_us", "low"), why=_IDLE_CORES)
     for shape in rows.SHAPES:
         yield _shape(shape)
     yield Table("wake-up", "Wake-up", "From the call that gives the lock back to the moment when a waiter in another process has it, µs.",
@@ -128,7 +142,7 @@ def all_tables(settings):
     yield Table("recovery", "Recovery after SIGKILL of the holder",
                 "From the end of its ttl by the server's clock to the moment when a waiter in another process has the lock, ms (the longest "
                 "try), with so many other keys that have a ttl of an hour.",
-                *[Column(f"{keys:,}", str(keys), "longest_ms", none=f"not within {patience:g} s") for keys in rows.OTHER_KEYS])
+                *[Column(f"{keys:,}", str(keys), "longest_ms", none=f"not within {patience:g} s") for keys in rows.OTHER_KEYS], why=_LOOKS)
     yield Table("loss", "Loss, told", "The server is frozen. From the end of the ttl there to the moment when the holder is told; negative: before.",
                 Column("ms", "told_ms", none=f"not within {loss_patience:g} s"))
     watched = settings["renewals"]
@@ -137,7 +151,7 @@ def all_tables(settings):
                 Column("taken/s", "per_second", better="high"), Column("bytes a lease", "bytes_per_lease"), Column("threads", "threads"),
                 *([Column(f"requests in {watched:g} s", "requests", better=""),
                    Column("client CPU, % of a core", "client_percent", better=""),
-                   Column("server CPU, %", "server_percent", better="")] if watched else []))
+                   Column("server CPU, %", "server_percent", better="")] if watched else []), why=_NOTHING_BESIDE)
 
 
 def page(results):

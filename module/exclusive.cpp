@@ -127,7 +127,7 @@ void acquire(request& call) {
     return call.reply_busy(lock.state(lock.last_token(), lock.ahead_of(wanted.owner), ticket));
   }
   if (!hold(call, lock, wanted, has_it)) return;
-  lock.queue().remove_member(wanted.owner);
+  if (lock.has_queue()) lock.queue().remove_member(wanted.owner);
   lock.reply_tokens(wanted.tokens);
 }
 

@@ -37,10 +37,16 @@ stored_key& plain_lock::queue() {
   return *queue_;
 }
 
+bool plain_lock::has_queue() {
+  if (queue_) return !queue_->is_absent();
+  is_without_queue_ = is_without_queue_ || !exists(call_.context(), call_.queue());
+  return !is_without_queue_;
+}
+
 bool plain_lock::has_sound_side_keys() {
   using state = token_counter::state;
   auto const counter = counter_.look();
-  if (counter == state::other_type || !queue().is_absent_or(abi::zset_key)) {
+  if (counter == state::other_type || (has_queue() && !queue().is_absent_or(abi::zset_key))) {
     call_.refuse(abi::wrong_type);
   } else if (counter == state::no_number) {
     call_.refuse("WRONGTYPE the token counter is no number");
@@ -227,6 +233,7 @@ bool plain_lock::back_to_upgrade(abi::string* const owner, grant_policy const& p
 }
 
 wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* const self) {
+  if (!has_queue()) return wake_outcome::nobody;
   if (!queue().is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
   while (auto const waiter = queue().first()) {
     if (is_reader(waiter->member.text())) {

@@ -34,6 +34,7 @@ std::string written(double score) {
 
 /// The words of replicated commands that are made once.
 constinit abi::string* word_pxat = nullptr;
+constinit abi::string* word_keepttl = nullptr;
 constinit abi::string* readers_word = nullptr;
 
 /// Of times: an acquisition needs one for the lock and one for its counter.
@@ -43,11 +44,13 @@ constinit kept_texts<2> last_times;
 
 void make_shared_words() {
   word_pxat = redis.create_string(nullptr, "PXAT", 4);
+  word_keepttl = redis.create_string(nullptr, "KEEPTTL", 7);
   readers_word = redis.create_string(nullptr, held_by_readers.data(), held_by_readers.size());
 }
 
 void free_shared_words() {
   redis.free_string(nullptr, std::exchange(word_pxat, nullptr));
+  redis.free_string(nullptr, std::exchange(word_keepttl, nullptr));
   redis.free_string(nullptr, std::exchange(readers_word, nullptr));
   last_times.forget();
 }
@@ -110,17 +113,21 @@ std::optional<std::string_view> stored_key::text() const {
 
 /// In place: a value that was written so can be read without a copy, while the server turns others into that
 /// form first, at the cost of two allocations.
-bool stored_key::write(std::string_view const text, unix_ms const when) {
-  if (!is_absent_or(abi::string_key)) redis.delete_key(key_);
+bool stored_key::write(std::string_view const text) {
   if (text.empty()) {
     owned_string const nothing{context_, text};
-    if (redis.string_set(key_, nothing.get()) != abi::ok) return false;
-  } else {
-    auto const fits = is(abi::string_key) && redis.value_length(key_) == text.size();
-    if (!fits && redis.string_truncate(key_, text.size()) != abi::ok) return false;
-    std::size_t size = 0;
-    std::memcpy(redis.string_in_place(key_, &size, abi::open_to_write), text.data(), text.size());
+    return redis.string_set(key_, nothing.get()) == abi::ok;
   }
+  auto const fits = is(abi::string_key) && redis.value_length(key_) == text.size();
+  if (!fits && redis.string_truncate(key_, text.size()) != abi::ok) return false;
+  std::size_t size = 0;
+  std::memcpy(redis.string_in_place(key_, &size, abi::open_to_write), text.data(), text.size());
+  return true;
+}
+
+bool stored_key::write(std::string_view const text, unix_ms const when) {
+  if (!is_absent_or(abi::string_key)) redis.delete_key(key_);
+  if (!write(text)) return false;
   redis.set_expiry(key_, when);
   changed(abi::notify_string, "set");
   if (when != abi::no_expiry) redis.notify(context_, abi::notify_generic, "expire", name_);
@@ -136,6 +143,13 @@ bool stored_key::set(abi::string* const text, expiry const& when) {
 bool stored_key::set_without_expiry(abi::string* const text) {
   if (!write(text_of(text), abi::no_expiry)) return false;
   redis.replicate(context_, "SET", "ss", name_, text);
+  return true;
+}
+
+bool stored_key::replace_text(abi::string* const text) {
+  if (!write(text_of(text))) return false;
+  redis.replicate(context_, "SET", "sss", name_, text, word_keepttl);
+  changed(abi::notify_string, "set");
   return true;
 }
 

@@ -111,6 +111,8 @@ class stored_key {
   /// Whatever it was before. False: this server can't.
   [[nodiscard]] bool set(abi::string* text, expiry const& when);
   [[nodiscard]] bool set_without_expiry(abi::string* text);
+  /// It is a string, and expires when it did before.
+  [[nodiscard]] bool replace_text(abi::string* text);
 
   // A sorted set of waiters, of readers, or of permits. It may be absent; it is of no other type.
   [[nodiscard]] std::optional<double> score_of(abi::string* member) const;
@@ -143,6 +145,7 @@ class stored_key {
 
   /// The member that the iterator was set to, whose end this is.
   [[nodiscard]] std::optional<queue_entry> current() const;
+  [[nodiscard]] bool write(std::string_view text);
   [[nodiscard]] bool write(std::string_view text, unix_ms when);
   void changed(int kind, char const* event);
 

@@ -28,6 +28,8 @@ class token_counter {
 
  private:
   static constexpr std::int64_t day = 86'400'000;
+  /// One that lives for longer isn't told again to live for a day, which costs more than to ask how long it does.
+  static constexpr std::int64_t most_of_a_day = day - 3'600'000;
 
   request& call_;
   std::optional<stored_key> key_{};  ///< opened when it is needed: a release without waiters needs none

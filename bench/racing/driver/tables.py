@@ -39,9 +39,8 @@ class Column:
 
 # Why another library may be ahead, and what would change it.
 _IDLE_CORES = ("One at a time, a core goes to sleep and is woken for each request and each reply, which costs more than all else and varies "
-               "from run to run; with more in flight it doesn't. Holdfast's lock has a fencing token, a command more, and its requests "
-               "are written by one thread for all others; a blocking socket for each thread would save a part of that, and cost the rate "
-               "with many in flight.")
+               "from run to run; with more in flight it doesn't. A faster way would have to save commands: Holdfast's lock has a fencing token, "
+               "a command more than a lock without one; with the module in the server it is one command.")
 _OVERTAKING = ("A `mutex` may be taken again by the process that has just given it back, until the one that waits longest has waited "
                "`starvation_limit` (100 ms): turns, not handoffs, are what is many then, and the handoffs have the requests of all turns "
                "to bear. `fair_mutex` hands over at each release.")

@@ -127,7 +127,7 @@ void acquire(request& call) {
     return call.reply_busy(lock.state(lock.last_token(), lock.ahead_of(wanted.owner), ticket));
   }
   if (!hold(call, lock, wanted, has_it)) return;
-  if (lock.has_queue()) lock.queue().remove_member(wanted.owner);
+  lock.leave_queue(wanted.owner);
   lock.reply_tokens(wanted.tokens);
 }
 
@@ -230,9 +230,8 @@ void acquire(request& call) {
   if (!lock.has_sound_side_keys()) return;
   if (!lock.holder() && !lock.is_free()) return call.refuse_type("WRONGTYPE ", call.keys()[0]);
   auto const has_it = lock.holder() == text_of(wanted.owner);
-  auto& queue = lock.queue();
   // A free lock without a queue is taken as it is: there is no order to keep.
-  auto const in_line = !has_it && (!lock.is_free() || !queue.is_absent());
+  auto const in_line = !has_it && (!lock.is_free() || lock.has_queue());
   auto const takes_memory = in_line ? wanted.join : !has_it;
   if (takes_memory && call.is_out_of_memory()) return call.refuse(abi::out_of_memory);
   if (in_line) {
@@ -246,7 +245,7 @@ void acquire(request& call) {
     }
   }
   if (!hold(call, lock, wanted, has_it)) return;
-  queue.remove_member(wanted.owner);
+  lock.leave_queue(wanted.owner);
   lock.reply_tokens(wanted.tokens);
 }
 
@@ -259,7 +258,7 @@ void pass(request& call) {
   auto const ticket = lock.join(turn.next, {.waited_us = waited_us});
   if (lock.wake_next(turn.policy, turn.next) == wake_outcome::granted)
     return call.reply_passed_on(lock.state(lock.last_token(), lock.ahead_of(turn.next), ticket));
-  lock.queue().remove_member(turn.next);
+  lock.leave_queue(turn.next);
   give_to_next(lock, turn);
 }
 

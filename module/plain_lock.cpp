@@ -43,6 +43,10 @@ bool plain_lock::has_queue() {
   return !is_without_queue_;
 }
 
+void plain_lock::leave_queue(abi::string* const owner) {
+  if (has_queue()) queue().remove_member(owner);
+}
+
 bool plain_lock::has_sound_side_keys() {
   using state = token_counter::state;
   auto const counter = counter_.look();

@@ -52,6 +52,7 @@ class plain_lock {
   [[nodiscard]] stored_key& queue();
   /// Cheaper than to open the queue of a lock that nobody waits for.
   [[nodiscard]] bool has_queue();
+  void leave_queue(abi::string* owner);
 
   /// False, with an error as the reply: the server can't.
   [[nodiscard]] bool set_holder(abi::string* owner, std::int64_t ttl_ms);

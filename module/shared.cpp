@@ -33,7 +33,7 @@ void acquire(request& call) {
   if (call.refused()) return;
   plain_lock lock{call};
   auto const is_shared = lock.is_shared();
-  if ((!is_shared && !lock.is_free()) || exists(call.context(), call.queue()) || is_upgrade(text_of(owner)))
+  if ((!is_shared && !lock.is_free()) || lock.has_queue() || is_upgrade(text_of(owner)))
     return call.leave_to_the_script();
   stored_key readers{call.context(), call.readers()};
   token_counter counter{call};
@@ -74,7 +74,7 @@ void release(request& call) {
   stored_key readers{call.context(), call.readers()};
   if (!readers.is_absent_or(abi::zset_key)) return call.leave_to_the_script();
   if (!readers.score_of(owner)) return call.reply(0);
-  if (exists(call.context(), call.queue())) return call.leave_to_the_script();
+  if (lock.has_queue()) return call.leave_to_the_script();
   ++counts.released;
   if (readers.member_count() > 1) {
     readers.remove_member(owner);

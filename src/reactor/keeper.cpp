@@ -22,7 +22,7 @@ constexpr int most_relieved = 32;
 
 bool loop::stop(lock& hold, bool exiting) noexcept {
   stopping_ = true;
-  if (outer_) return end_visits(hold);
+  if (outer_) return end_visits(hold, exiting);
   if (!keeper_.joinable()) return true;
   keeper_cv_.notify_one();
   interrupt();

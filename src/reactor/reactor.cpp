@@ -19,8 +19,8 @@ using complaint = std::function<void(std::string const& text)>;
 void complain(complaint const& hook, char const* text) noexcept {
   try {
     if (hook) hook(text);
-  } catch (std::exception const&) {
-    return;  // out of memory, perhaps; there is nowhere else to report it
+  } catch (...) {
+    return;  // there is nowhere else to report it
   }
 }
 
@@ -141,7 +141,8 @@ void loop::leave(lock& hold) noexcept {
   auto const by_keeper = inside_callback && is_keeper();
   if (!outer_ && !polling_ && !by_keeper && need_keeper()) wake_keeper();
   run_deferred(hold);
-  if (outer_ && !inside_callback) ask_for_visit();  // who runs the callbacks does so at their end
+  // Who runs the callbacks asks at their end, which may be long after this.
+  if (outer_ && (!inside_callback || !watched_ || !sleepers_.empty())) ask_for_visit();
   unlock(hold);
 }
 
@@ -165,6 +166,8 @@ void loop::turn(lock& hold) noexcept {
     for (auto& writer : known_) writer.on_lost_handler();
     note_out_of_memory();
   }
+  // A caller that has its reply may leave handlers behind that have been taken from the descriptor.
+  if (driver_waits_ != nullptr && driver_waits_->finished_) begun_ = true;
   flush_all(true);
   mend();
 }
@@ -284,7 +287,7 @@ void loop::let_go() noexcept {
   driver_waits_ = nullptr;
   if (keeper_waits_ != nullptr || stopping_) keeper_cv_.notify_all();
   if (in_callbacks()) {
-    leave_to_keeper();
+    if (!visit) leave_to_keeper();
   } else if (!deferred_.empty() && !visit && !is_keeper() && need_keeper()) {
     wake_keeper();  // callbacks may take long: another thread drives meanwhile
   }

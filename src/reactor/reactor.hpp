@@ -158,7 +158,7 @@ class loop {
   /// Ends the keeper, and waits for it and for former keepers. Afterwards only wait() drives. False: a thread
   /// is still inside a callback, and the loop has to outlive that thread. Former keepers are not waited for
   /// when this thread is inside a callback itself, or when the process is `exiting`: then their callbacks may
-  /// wait for events that won't happen any more.
+  /// wait for events that won't happen any more. Nor are visits.
   bool stop(lock& hold, bool exiting = false) noexcept;
 
   // For a simulation, which takes the place of the kernel and of the keeper: one thread, and no waiting.
@@ -198,7 +198,7 @@ class loop {
   void leave_visit(lock& hold) noexcept;
   void ask_for_visit() noexcept;
   [[nodiscard]] bool let_sleeper_drive() noexcept;
-  [[nodiscard]] bool end_visits(lock& hold) noexcept;
+  [[nodiscard]] bool end_visits(lock& hold, bool exiting) noexcept;
 
   // Of the list of all loops, under its guard: moved_clock.
   loop* next_ = nullptr;

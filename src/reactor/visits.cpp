@@ -94,7 +94,7 @@ void loop::visit(lock& hold) noexcept {
     run_deferred(hold);
     if (turns == most_turns || (dirty_.empty() && !begun_)) break;
   }
-  ask_for_visit();
+  if (!in_callbacks()) ask_for_visit();  // a callback that runs the event loop would find one after the other
 }
 
 void loop::leave_visit(lock& hold) noexcept {
@@ -106,7 +106,7 @@ void loop::leave_visit(lock& hold) noexcept {
 /// Called when this thread doesn't drive, or no longer: sees to it that somebody does if there is something
 /// to do, or watches.
 void loop::ask_for_visit() noexcept {
-  if (stopping_ || polling_ || relief_ || !visits_ || let_sleeper_drive()) return;
+  if (polling_ || let_sleeper_drive() || stopping_ || !visits_) return;
   if (called_ || (watched_ && dirty_.empty() && !begun_ && deferred_.empty())) return;
   called_ = true;
   outer_->call_soon();
@@ -125,7 +125,7 @@ bool loop::let_sleeper_drive() noexcept {
   return true;
 }
 
-bool loop::end_visits(lock& hold) noexcept {
+bool loop::end_visits(lock& hold, bool exiting) noexcept {
   if (visits_) {
     unlock(hold);
     visits_->end();
@@ -133,8 +133,8 @@ bool loop::end_visits(lock& hold) noexcept {
     hold.lock();
   }
   if (in_callbacks()) return false;
-  keeper_cv_.wait(hold, [this] { return visitors_ == 0; });
-  return true;
+  if (!exiting) keeper_cv_.wait(hold, [this] { return visitors_ == 0; });
+  return visitors_ == 0;
 }
 
 }  // namespace holdfast::reactor

@@ -22,6 +22,8 @@
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
 namespace holdfast::inline HOLDFAST_WITH_ASIO {
 
 namespace asio_parts {
@@ -72,11 +74,14 @@ class io_context_loop final : public event_loop,
     }
     listed_ = shared_from_this();
     guest_ = std::move(client);
+    process_ = ::getpid();
     try {
       descriptor_.emplace(*io_, descriptor);
+    } catch (system_error const& failure) {
+      undo_join();
+      throw std::system_error{failure.code()};  // Boost's isn't one
     } catch (...) {
-      guest_.reset();
-      unlist();
+      undo_join();
       throw;
     }
   }
@@ -102,8 +107,10 @@ class io_context_loop final : public event_loop,
     unlist();
   }
 
-  /// The context ends.
+  /// The context ends. Not in a forked child: to release the descriptor would take it out of the epoll that
+  /// the child shares with its parent.
   void orphan() noexcept override {
+    if (process_ != ::getpid()) return;
     auto const self = std::exchange(listed_, nullptr);
     std::shared_ptr<guest> client;
     {
@@ -128,6 +135,11 @@ class io_context_loop final : public event_loop,
     if constexpr (requires { executor.on_work_started(); }) {
       change > 0 ? executor.on_work_started() : executor.on_work_finished();
     }
+  }
+
+  void undo_join() noexcept {
+    guest_.reset();
+    unlist();
   }
 
   void unlist() noexcept {
@@ -158,6 +170,7 @@ class io_context_loop final : public event_loop,
   std::mutex guard_;
   bool ended_ = false;  ///< the client, or the io_context
   std::shared_ptr<guest> guest_;
+  ::pid_t process_ = 0;  ///< that of the client
   std::optional<descriptor_type> descriptor_;
   std::shared_ptr<io_context_loop> listed_;  ///< while the operations have it
   room_for_handler room_to_watch_;

@@ -32,6 +32,10 @@ namespace holdfast {
 /// within the same bounds if it was stopped, or is gone. If the event loop ends first, the log hook is told:
 /// from then on nothing is renewed, and callbacks come when a thread waits in a call of the client, or with
 /// errc::closed when it ends.
+///
+/// *Fork.* A forked child may run, stop or destroy its copy of the event loop (an io_context is run after
+/// notify_fork() only): its parent's client isn't driven there, and loses nothing by it. An event loop of
+/// yours mustn't take the descriptor out of an epoll that the child shares with its parent.
 class HOLDFAST_EXPORT event_loop {
  public:
   /// The client, as its event loop knows it. Both functions of a turn may call callbacks of the client. They

@@ -65,8 +65,10 @@ struct called_waiter final : waiter {
 }  // namespace
 
 /// The caller was cancelled. It gets errc::cancelled; without memory for that, the error that says so, which
-/// exists from the beginning.
+/// exists from the beginning. In a forked child, where a coroutine or an io_context may be destroyed, the
+/// wait is its parent's, as is the connection on which it would be ended.
 void lock_calls::cancel(waiter& caller) noexcept {
+  if (client_.forked()) return;
   reactor::lock inner{loop_.mutex()};
   if (caller.done) return;
   try {

@@ -16,8 +16,11 @@
 #include <utility>
 #include <vector>
 
+#include <sys/resource.h>
+
 #include "net.hpp"
 #include "support/redis_server.hpp"
+#include "support/sanitizers.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -268,6 +271,47 @@ TEST_F(on_an_event_loop, end_of_it_before_the_first_use_hangs_nothing) {
   EXPECT_TRUE(lock_->acquire().valid());
   end_client();
   EXPECT_TRUE(others_.try_acquire());
+}
+
+/// No further file can be opened.
+class no_descriptors {
+ public:
+  no_descriptors() {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit const none{.rlim_cur = 0, .rlim_max = before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+  }
+  no_descriptors(no_descriptors const&) = delete;
+  no_descriptors& operator=(no_descriptors const&) = delete;
+  ~no_descriptors() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+TEST_F(on_an_event_loop, first_call_says_so_when_it_cannot_be_joined_and_the_next_one_tries_again) {
+  if (under_address_sanitizer)
+    GTEST_SKIP() << "UndefinedBehaviorSanitizer needs descriptors to look at memory";
+  auto const said = [this] {
+    no_descriptors const limited;
+    return failure_of([&] { (void)lock_->try_acquire(); });
+  }();
+  EXPECT_EQ(said.code, std::errc::too_many_files_open);
+  EXPECT_TRUE(said.mentions("can't run on its event loop")) << said;
+  EXPECT_TRUE(lock_->try_acquire());
+}
+
+TEST_F(on_an_event_loop, callbacks_and_the_log_hook_may_throw_anything) {
+  auto options = with_long_timeouts();
+  auto complaints = std::make_shared<std::atomic<int>>(0);
+  options.log = [complaints](log_level, std::string_view) {
+    ++*complaints;
+    throw 42;
+  };
+  client redis{server_.url(), options, run_on(*io_)};
+  mutex lock{redis, "free"};
+  lock.async_acquire([](std::optional<lease> const&, std::exception_ptr const&) { throw 42; });
+  EXPECT_TRUE(run_until([&] { return *complaints != 0; }));
 }
 
 TEST_F(on_an_event_loop, each_client_has_one_of_its_own) {

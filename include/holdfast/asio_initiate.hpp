@@ -102,13 +102,16 @@ class pending final : public tracked {
     pending* of_;
   };
 
-  /// In the slot, on the handler's executor.
+  /// In the slot, on the handler's executor. Stays there, and refers to no operation, if the handler is
+  /// destroyed without a call.
   struct cancel {
-    pending* of;
-    void operator()(net::cancellation_type how) const {
+    std::stop_source stop;
+    bool emitted = false;
+    explicit cancel(std::stop_source of) noexcept : stop{std::move(of)} {}
+    void operator()(net::cancellation_type how) {
       if (how == net::cancellation_type::none) return;
-      of->cancelled_ = true;
-      async::detail::request_stop{of->stop_}();
+      emitted = true;
+      async::detail::request_stop{stop}();
     }
   };
 
@@ -171,7 +174,7 @@ class pending final : public tracked {
       if (operation_.stop().stop_possible()) {
         until_.emplace(operation_.stop(), async::detail::request_stop{stop_});
       }
-      if (slot_.is_connected()) slot_.template emplace<cancel>(cancel{this});
+      if (slot_.is_connected()) in_slot_ = &slot_.template emplace<cancel>(stop_);
       return nullptr;
     }
   }
@@ -197,10 +200,11 @@ class pending final : public tracked {
   }
 
   void call() {
+    auto const cancelled = in_slot_ != nullptr && in_slot_->emitted;
     if (slot_.is_connected()) slot_.clear();
     until_.reset();
-    auto const aborted = cancelled_ && (failure_ ? code_of(failure_) == make_error_code(errc::cancelled)
-                                                 : hooks::cancelled_to_the_last);
+    auto const aborted = cancelled && (failure_ ? code_of(failure_) == make_error_code(errc::cancelled)
+                                                : hooks::cancelled_to_the_last);
     auto failure = failure_as<Failure>(std::move(failure_), aborted);
     auto values = aborted && hooks::cancelled_to_the_last ? values_type{} : std::move(values_);
     [[maybe_unused]] auto const work = std::move(work_);
@@ -238,7 +242,7 @@ class pending final : public tracked {
   values_type values_{};
   std::atomic<step> step_{step::beginning};
   std::atomic<int> owners_{2};
-  bool cancelled_ = false;
+  cancel* in_slot_ = nullptr;  ///< until call()
   std::optional<work_type> work_;
   std::optional<Handler> handler_;
 };

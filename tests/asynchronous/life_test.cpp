@@ -67,6 +67,36 @@ TEST_P(handlers, throw_at_who_runs_the_io_context) {
   EXPECT_TRUE(is_free()) << "the lease that the handler dropped is released";
 }
 
+/// An executor that is full.
+struct refusing {
+  net::io_context* io;
+
+  template <class Function>
+  void execute(Function&&) const {
+    throw std::runtime_error{"full"};
+  }
+  [[nodiscard]] net::execution_context& query(net::execution::context_t) const noexcept { return *io; }
+  static constexpr net::execution::blocking_t query(net::execution::blocking_t) noexcept {
+    return net::execution::blocking.never;
+  }
+  friend bool operator==(refusing, refusing) noexcept { return true; }
+  friend bool operator!=(refusing, refusing) noexcept { return false; }
+};
+
+TEST_P(handlers, that_their_executor_refuses_are_destroyed_with_what_they_would_have_got) {
+  auto alive = std::make_shared<int>();
+  std::weak_ptr<int> const seen = alive;
+  net::cancellation_signal signal;
+  async_acquire(lock_, net::bind_cancellation_slot(
+                           signal.slot(),
+                           net::bind_executor(refusing{&io_}, [alive = std::move(alive)](error_code, lease) {
+                             ADD_FAILURE() << "nobody could call it";
+                           })));
+  EXPECT_TRUE(run_until([&] { return seen.expired(); }));
+  signal.emit(net::cancellation_type::total);
+  EXPECT_TRUE(is_free());
+}
+
 class ending : public on_asio {
  protected:
   /// A handler that is alive as long as the result.

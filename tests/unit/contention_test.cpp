@@ -151,6 +151,14 @@ TEST_F(a_contention, leaves_the_servers_queue_with_its_last_caller) {
   EXPECT_FALSE(queue_->contender);
 }
 
+TEST_F(a_contention, closes_its_channel_some_time_after_its_last_caller) {
+  auto& caller = start_and_sleep();
+  loop_of_client_.membership.leave(caller, boot_clock::now());
+  EXPECT_FALSE(backend_.channels.empty()) << "the next caller may come soon";
+  pass(3s);
+  EXPECT_TRUE(backend_.channels.empty());
+}
+
 TEST_F(a_contention, tells_a_try_at_once_that_the_lock_is_known_to_be_busy) {
   start_and_sleep();
   auto const& caller = start_try();
@@ -298,6 +306,16 @@ TEST_F(a_polling_contention, opens_no_channel) {
   (void)backend_.take_sent();
   pass(200ms);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+}
+
+TEST_F(a_polling_contention, leaves_nothing_to_take_back_when_a_refusal_follows_a_reply) {
+  auto& caller = start();
+  backend_.answer(busy_for(10s));
+  pass(200ms);
+  backend_.refuse("BUSY a script");
+  (void)backend_.take_sent();
+  loop_of_client_.membership.leave(caller, boot_clock::now());
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
 }
 
 }  // namespace

@@ -43,7 +43,9 @@ class scripted_master final : public topology::deployment {
   }
   void answer(std::int64_t number) { answer(resp::make_integer(number)); }
   void refuse(std::string words, bool resent = false) { answer(resp::make_error(std::move(words)), resent); }
-  void grant() { answer(resp::make_array({resp::make_integer(100), resp::make_integer(65)})); }
+  void grant(std::int64_t token = 100) {
+    answer(resp::make_array({resp::make_integer(token), resp::make_integer(65)}));
+  }
   void deny(std::string holder) {
     std::vector<resp::reply> busy(6, resp::make_integer(1000));
     busy[4] = resp::make_text(std::move(holder));
@@ -219,6 +221,53 @@ TEST_F(a_quorum, takes_of_the_answers_to_a_command_the_one_that_tells_most) {
       EXPECT_EQ(kind_of_answer({other, other, telling}), telling.type) << more << " behind " << less;
     }
   }
+}
+
+TEST_F(a_quorum, waits_for_a_silent_master_no_longer_than_the_usual_answers_take) {
+  lock();
+  auto answered = false;
+  quorum_.run(scripts::quorum::leave{.queue = {"queue"}, .owner = "u:1"}(),
+              [&answered](net::response&& response) { answered = !response.failure; }, {});
+  masters_[0]->answer(1);
+  masters_[1]->answer(1);
+  EXPECT_FALSE(answered);
+  pass(50ms);
+  pass(5ms);
+  EXPECT_TRUE(answered);
+}
+
+TEST_F(a_quorum, says_how_many_masters_are_missing) {
+  std::string words;
+  quorum_.run(scripts::quorum::leave{.queue = {"queue"}, .owner = "u:1"}(),
+              [&words](net::response&& response) { words = response.failure ? response.failure->what() : ""; }, {});
+  masters_[0]->answer(1);
+  pass(500ms);
+  pass(5ms);
+  EXPECT_THAT(words, testing::HasSubstr("1 of 3 servers can be asked, and 2 are needed"));
+  EXPECT_THAT(words, testing::HasSubstr("does not answer")) << "and why";
+}
+
+TEST_F(a_quorum, gives_no_vote_back_that_its_owner_has_asked_for_again) {
+  ask();
+  masters_[0]->refuse("BUSY a script", true);
+  masters_[1]->deny("v:1");
+  masters_[2]->deny("v:1");
+  EXPECT_THAT(masters_[0]->take_sent(), ElementsAre("quorum.yield"));
+  masters_[0]->refuse("BUSY a script");
+  ask();
+  pass(25ms);
+  EXPECT_THAT(masters_[0]->take_sent(), IsEmpty()) << "it would give back the vote that counts now";
+}
+
+TEST_F(a_quorum, gives_its_votes_back_when_the_one_that_it_waited_for_is_another_ones) {
+  ask();
+  masters_[0]->grant(100);
+  masters_[1]->grant(1000);
+  EXPECT_THAT(masters_[0]->take_sent(), ElementsAre("quorum.raise"));
+  masters_[0]->answer(0);
+  EXPECT_THAT(masters_[1]->take_sent(), IsEmpty()) << "the third master may vote for it, too";
+  masters_[2]->deny("v:1");
+  EXPECT_THAT(masters_[1]->take_sent(), ElementsAre("quorum.yield"));
 }
 
 TEST_F(a_quorum, keeps_a_released_vote_for_a_waiter_however_long_that_one_has_waited) {

@@ -63,3 +63,14 @@ def changes(files, path, mutant):
     after = scripts_of(files | {path: changed_text(files[path], mutant)})
     texts = {name: text.encode() for name, text in after.items() if text != before[name]}
     return b"".join(f"{name} {hashlib.sha1(text).hexdigest()} {len(text)}\n".encode() + text for name, text in texts.items())
+
+
+def names_in(changed):
+    """Of the scripts in what changes() returned."""
+    names, rest = set(), changed
+    while rest:
+        head, _, rest = rest.partition(b"\n")
+        name, _, size = head.split(b" ")
+        names.add(name.decode())
+        rest = rest[int(size):]
+    return names

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -19,21 +20,49 @@ inline int const chosen = [] {
   auto const* const number = std::getenv("HOLDFAST_MUTANT");
   return number == nullptr ? 0 : std::atoi(number);
 }();
-inline char const* const reached_file = std::getenv("HOLDFAST_MUTANTS_REACHED");
+/// Where it is written which test reaches which place, and which script: a folder, with a file for each test.
+inline char const* const reached_folder = std::getenv("HOLDFAST_MUTANTS_REACHED");
 
-/// Writes that number down, once, as a program may end without its destructors.
-inline void note_reached(int number) {
-  static std::atomic<bool> noted[4096]{};
-  if (noted[static_cast<std::size_t>(number)].exchange(true)) return;
-  auto const line = std::to_string(number) + "\n";
-  auto const file = ::open(reached_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+/// What was noted in the test of that number, if any; tests are counted from one, what comes before them is none's.
+using mark = std::atomic<unsigned>;
+inline std::atomic<unsigned> test_number{1};
+inline char reached_file[1024]{};
+
+/// The programs that the test starts belong to it.
+inline void begin_test(std::string name) {
+  if (reached_folder == nullptr) return;
+  for (auto& letter : name) letter = letter == '/' ? '~' : letter;
+  ::setenv("HOLDFAST_MUTANTS_TEST", name.c_str(), 1);
+  std::snprintf(reached_file, sizeof reached_file, "%s/%s", reached_folder, name.c_str());
+  ++test_number;
+}
+inline bool const began_in_a_test = [] {
+  if (auto const* const name = std::getenv("HOLDFAST_MUTANTS_TEST")) begin_test(name);
+  return true;
+}();
+
+/// Writes the text down, once for each test; at once, as a program may end without its destructors, and without memory.
+inline void note(mark& noted, std::string_view text) {
+  if (reached_folder == nullptr) return;
+  auto const now = test_number.load(std::memory_order_relaxed);
+  if (noted.load(std::memory_order_relaxed) == now || noted.exchange(now) == now) return;
+  char path[1024];
+  std::snprintf(path, sizeof path, "%s/before", reached_folder);
+  auto const file = ::open(now == 1 ? path : reached_file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (file < 0) return;
-  if (::write(file, line.data(), line.size()) < 0) std::abort();
+  char line[256];
+  auto const size = std::snprintf(line, sizeof line, "%.*s\n", static_cast<int>(text.size()), text.data());
+  if (::write(file, line, static_cast<std::size_t>(size)) < 0) std::abort();
   ::close(file);
 }
 
 inline bool on_at_run_time(int number) {
-  if (reached_file != nullptr) note_reached(number);
+  if (reached_folder != nullptr) {
+    static mark noted[4096]{};
+    char text[16];
+    auto const size = std::snprintf(text, sizeof text, "%d", number);
+    note(noted[number], {text, static_cast<std::size_t>(size)});
+  }
   return chosen == number;
 }
 /// Whether the place with that number is broken. Never where the compiler computes.

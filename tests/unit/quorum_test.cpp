@@ -238,8 +238,9 @@ TEST_F(a_quorum, waits_for_a_silent_master_no_longer_than_the_usual_answers_take
 
 TEST_F(a_quorum, says_how_many_masters_are_missing) {
   std::string words;
-  quorum_.run(scripts::quorum::leave{.queue = {"queue"}, .owner = "u:1"}(),
-              [&words](net::response&& response) { words = response.failure ? response.failure->what() : ""; }, {});
+  quorum_.run(
+      scripts::quorum::leave{.queue = {"queue"}, .owner = "u:1"}(),
+      [&words](net::response&& response) { words = response.failure ? response.failure->what() : ""; }, {});
   masters_[0]->answer(1);
   pass(500ms);
   pass(5ms);

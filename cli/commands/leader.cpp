@@ -6,6 +6,7 @@
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
 #include "common/utc_text.hpp"
+#include "probe/named_servers.hpp"
 #include "server/choice.hpp"
 #include "show/lock_json.hpp"
 
@@ -45,7 +46,7 @@ With --hand-over the leader is asked to resign in favour of CANDIDATE, which wai
 HOST:PID or label, if that is one candidate's only (`holdfast inspect NAME` shows all). `lead` then ends its
 command as if the lead were lost, resigns, and campaigns again; a program is told that its lease was released by
 force. Nothing is taken from a leader that doesn't resign within --grace: CANDIDATE then leads whenever it does,
-also after `holdfast release --force NAME`.
+also after `holdfast release --force NAME`. On etcd a leader can't be asked.
 
 Exit codes
   0   somebody leads; with --hand-over CANDIDATE does
@@ -216,7 +217,10 @@ int hand_over(client& redis, election& contested, leader_options const& options)
 }
 
 int show_leader(leader_options const& options) {
-  client redis{find_locks_server(options.common), {.name = "holdfast-leader", .log = output::hook()}};
+  auto const url = find_locks_server(options.common);
+  require(options.candidate.empty() || probe::named_servers{url}.kind() != probe::deployment_kind::etcd,
+          "--hand-over: on etcd a leader can't be asked (docs/etcd.md); leave it out, or end the leader's process");
+  client redis{url, {.name = "holdfast-leader", .log = output::hook()}};
   election watched{redis, options.name};
   if (!options.candidate.empty()) return hand_over(redis, watched, options);
   auto const leader = watched.leader();

@@ -50,7 +50,7 @@ On Redisson's wire `release` takes the lock from any holder, also if a hold coun
 waiters. Holders that are not Holdfast clients, such as those in Java, can't be asked. A read-write lock or
 permits may have several holders: all of them are meant, or with --owner one. `holdfast inspect` shows their ids.
 A counter (the permits of a semaphore, the count of a latch) has no holders: `release` leaves it alone.
-On etcd holders that are not Holdfast clients can't be asked either: that takes --foreign.
+On etcd holders that are not Holdfast clients, and leaders, can't be asked either: that takes --foreign.
 
 `release` finds the lock on either wire, whatever the URL says. If a name is in use on both wires
 (`holdfast inspect` shows them), `release` needs --wire, which says whose holder is meant.
@@ -154,10 +154,10 @@ std::string message_of(force_result result, lock_state const& seen, release_opti
     case force_result::refused_foreign:
       if (seen.on_etcd) {
         return fmt::format(
-            "lock {} is held by a program with another library (etcdctl, Go's concurrency), under the lease "
-            "{}, "
-            "which can't be asked; add --foreign to delete its key",
-            name, output::one_line(seen.holder.owner));
+            "lock {} is {}, under the lease {}, which can't be asked; add --foreign to delete its key", name,
+            seen.leads ? "led by a candidate of an election"
+                       : "held by a program with another library (etcdctl, Go's concurrency)",
+            output::one_line(seen.holder.owner));
       }
       return fmt::format(
           "the key {} holds \"{}\", which Holdfast did not write: it may be a lock of another library "

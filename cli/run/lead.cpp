@@ -32,7 +32,8 @@ turns grow from 1s to half a minute, until it has led for half a minute.
   too, and the next candidate leads at once.
 
   The election is the lock NAME: `holdfast run NAME` waits for the leader, and `ls`, `inspect` and `release --force`
-  know it. It is on the plain wire, and not on redis+quorum://, whose servers have no common queue.
+  know it. It is on the plain wire, or on etcd, and not on redis+quorum://, whose servers have no common
+  queue. On etcd TEXT is seen while `lead` waits, too, and can't begin with "holdfast ".
 
 Environment of COMMAND
   HOLDFAST_NAME, HOLDFAST_OWNER   as for `run`

@@ -183,7 +183,6 @@ void check_fits_etcd(run_options const& options) {
     throw failure{usage, fmt::format("{}: {}; leave it out, or give the URL of a Redis", option, reason)};
   };
   constexpr auto later = "isn't there on etcd by now (docs/etcd.md)";
-  if (options.lead_value) refuse("lead", later);
   if (!options.with.empty()) refuse("--with", later);
   if (options.side != run_side::alone) refuse(option_of(options.side), later);
   if (options.limit)

@@ -72,6 +72,10 @@ class HOLDFAST_EXPORT [[nodiscard]] leader_observer {
 /// the constructor throws std::errc::invalid_argument: the locks of the one have no tokens, and the masters
 /// of the other have no common queue.
 ///
+/// *On etcd* it has the format of Go's concurrency.Election: the value is in the candidate's place in the queue,
+/// and can't begin with "holdfast ". Leaders and candidates are known by the leases of their keys, the owners that
+/// leader() and candidates() give. resign_to() names the next candidate only. See docs/etcd.md.
+///
 /// *Cost.* Campaign: the request of a fair_mutex, and one more for the value. Resign: one. leader(): one, and
 /// one more to name the process. An observer: one request after each message, and one in
 /// client_options::recheck.
@@ -170,7 +174,8 @@ class HOLDFAST_EXPORT election {
   /// leads.
   ///
   /// Two requests. Otherwise as lease::release(): afterwards `leading` is empty. Throws
-  /// std::errc::invalid_argument for a lease of something else, and errc::unreachable and the like if the
+  /// std::errc::invalid_argument for a lease of something else, on etcd also for a candidate that isn't the
+  /// next one, and errc::unreachable and the like if the
   /// server can't be asked; the lease is unchanged then, but the candidate may have been named: a release of
   /// the lease gives it to that one, if it still waits.
   [[nodiscard]] std::optional<release_result> resign_to(lease& leading, std::string_view candidate);

@@ -18,8 +18,8 @@ void client_constants::check_kind(votes needed) const {
   if (deployment.etcd) {
     throw error{std::errc::invalid_argument,
                 url +
-                    ": on etcd there are mutex, fair_mutex and recursive_mutex by now (docs/etcd.md has what "
-                    "is missing, and why); for anything else give the URL of a Redis"};
+                    ": on etcd there are mutex, fair_mutex, recursive_mutex and election by now (docs/etcd.md "
+                    "has what is missing, and why); for anything else give the URL of a Redis"};
   }
   auto const voting = deployment.votes;
   if ((needed == votes::majority) == voting) return;

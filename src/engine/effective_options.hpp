@@ -6,6 +6,9 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 #include <chrono>
 #include <holdfast/options.hpp>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/clock.hpp"
 
@@ -39,9 +42,11 @@ namespace holdfast::engine {
 
 /// Shared by all leases of one lock object; constant after construction.
 struct effective_options : boost::intrusive_ref_counter<effective_options, boost::thread_safe_counter> {
-  explicit effective_options(lock_options const& requested, int permits = 0)
+  explicit effective_options(lock_options const& requested, int permits = 0,
+                             std::optional<std::string> proclaimed = std::nullopt)
       : options{requested},
         size{permits},
+        value{std::move(proclaimed)},
         every{requested.renew_every.count() > 0 ? requested.renew_every : requested.ttl / 3} {}
 
   /// An acquisition counts only when replicas or a disk have it, too.
@@ -49,6 +54,7 @@ struct effective_options : boost::intrusive_ref_counter<effective_options, boost
 
   lock_options options;
   int size;                        ///< see acquire_request
+  std::optional<std::string> value;  ///< the same
   std::chrono::nanoseconds every;  ///< between renewals
 };
 

@@ -109,6 +109,7 @@ struct contender : contender_hook {
   time_point first_came_at{};   ///< when that caller came
   milliseconds ttl{};           ///< in the last request
   int amount = 1;               ///< the same
+  effective_options_ptr proclaimed_by{};  ///< that caller's, if the request said a value; null: it did not
   bool requested_join = false;  ///< the same
   bool was_listening = false;   ///< its channels were open then: no release passes it by from then on
   bool listening = false;       ///< its channels are open

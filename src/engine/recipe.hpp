@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -73,6 +74,9 @@ struct acquire_request {
   std::uint64_t number = 0;            ///< of a vote: see quorum::number_to
   std::uint64_t in_place_of = 0;       ///< the number of the client's lease that it would take the place of
   bool fast = false;                   ///< perhaps it is free: see recipe::fast_acquire
+  /// What a candidate will say as the leader, where its place in the queue says so from the beginning (etcd);
+  /// elsewhere it is published behind the grant.
+  std::optional<std::string_view> value{};
   release_policy policy{};             ///< its own starvation limit, and the policy for what it gives back
 };
 

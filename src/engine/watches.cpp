@@ -123,12 +123,11 @@ void watches::ask(watch_ptr const& watched, time_point now) {
   watched->ask_again = false;
   watched->next.disarm();
   try {
-    auto const question = watched->watching->question();
     watched->asking = true;
     loop_.add_interest(1);
-    backend_.run(question, [this, watched](net::response&& answer) {
+    watched->watching->ask(backend_, [this, watched] {
       loop_.add_interest(-1);
-      on_answer(watched, answer);
+      on_answer(watched);
     });
   } catch (std::bad_alloc const&) {
     if (std::exchange(watched->asking, false)) loop_.add_interest(-1);
@@ -136,13 +135,13 @@ void watches::ask(watch_ptr const& watched, time_point now) {
   }
 }
 
-void watches::on_answer(watch_ptr const& watched, net::response const& answer) {
+void watches::on_answer(watch_ptr const& watched) {
   watched->asking = false;
   if (watched->heard_on == nullptr) return;
   auto const now = boot_clock::now();
   auto next = now + memory_pause;
   try {
-    next = watched->watching->on_answer(answer, now);
+    next = watched->watching->on_answer(now);
   } catch (std::bad_alloc const&) {
     // It asks once more.
   }

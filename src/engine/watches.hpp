@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/callback.hpp"
 #include "engine/call_gate.hpp"
 #include "engine/client_constants.hpp"
 #include "engine/lock_backend.hpp"
 #include "reactor/reactor.hpp"
-#include "script/call.hpp"
 
 namespace holdfast::engine {
 
@@ -19,10 +19,10 @@ class watcher {
  public:
   virtual ~watcher() = default;
 
-  /// The request that looks.
-  [[nodiscard]] virtual call question() = 0;
-  /// Its answer. Returns when to ask next, unless a message comes first.
-  [[nodiscard]] virtual time_point on_answer(net::response const& answer, time_point now) = 0;
+  /// Sends the request that looks. `answered` is called later, once, when its answer is there.
+  virtual void ask(lock_backend& backend, callback<void()> answered) = 0;
+  /// Takes that answer. Returns when to ask next, unless a message comes first.
+  [[nodiscard]] virtual time_point on_answer(time_point now) = 0;
   /// Until when the last answer counts, if no other comes.
   [[nodiscard]] virtual time_point counts_until() const noexcept = 0;
   /// That time has come.
@@ -59,7 +59,7 @@ class watches {
   using watch_ptr = std::shared_ptr<watch>;
 
   void ask(watch_ptr const& watched, time_point now);
-  void on_answer(watch_ptr const& watched, net::response const& answer);
+  void on_answer(watch_ptr const& watched);
   void report(watch_ptr const& watched, time_point now);
   void remove(watch& ended) noexcept;
 

@@ -13,9 +13,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Behind the end of a stream of watches: a member may be restarting.
-constexpr auto pause_without_watches = 100ms;
-
 /// Whoever holds a lock for longer than that hears at once that its key was deleted, or is wanted back.
 constexpr auto short_work = 500ms;
 
@@ -48,8 +45,12 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
           client.url)},
       server_{loop, client, counts, prefix_, mail_, *channel_},
       leases_{loop, server_, *channel_, mail_, [this](lease_ptr const& gone) { on_lease_over(gone); }},
-      viewing_{server_, prefix_, client.uuid, client.options.label} {
+      viewing_{server_, prefix_, client.uuid, client.options.label,
+               [this](std::string const& name, std::string const& first, std::int64_t revision) {
+                 observe(name, first, revision);
+               }} {
   wake_all_.set([this] {
+    tell_all_observers();
     auto const all = places_;
     for (auto const& [owner, each] : all) {
       if (!each->held && each->watch == 0 && each->lease) wake(*each);
@@ -77,13 +78,14 @@ place_ptr backend::find(std::string_view owner) const {
   return known == places_.end() ? nullptr : known->second;
 }
 
-place_ptr backend::at(std::string_view name, std::string_view owner) {
-  auto& known = places_[std::string{owner}];
+place_ptr backend::at(std::string_view name, engine::acquire_request const& request) {
+  auto& known = places_[std::string{request.owner}];
   if (known == nullptr) {
     known = std::make_shared<place>();
-    known->owner = owner;
+    known->owner = request.owner;
     known->name = name;
-    known->value = keys::value(owner, client_.options.label);
+    known->value = request.value ? std::string{*request.value}
+                                 : keys::value(request.owner, client_.options.label);
   }
   return known;
 }
@@ -140,6 +142,7 @@ void backend::listen(std::string const& channel, topology::channel_of /*owner*/,
 
 void backend::forget(std::string_view channel) {
   if (auto const known = listeners_.find(channel); known != listeners_.end()) listeners_.erase(known);
+  stop_observing(channel);
 }
 
 void backend::watch(place& of, std::string const& key, std::int64_t from_revision) {
@@ -149,7 +152,7 @@ void backend::watch(place& of, std::string const& key, std::int64_t from_revisio
   of.watched = key;
   watches_.emplace(of.watch, find(of.owner));
   using enum channel::interest;
-  channel_->watch(of.watch, key, from_revision, key == of.key ? all_changes : deletion);
+  channel_->watch(of.watch, key, {}, from_revision, key == of.key ? all_changes : deletion);
 }
 
 /// Not from the revision of the key on, if that is long ago: it may have been compacted.
@@ -178,6 +181,7 @@ void backend::tell(std::string const& channel, std::string const& message) {
 }
 
 void backend::on_deleted(std::uint64_t watch) {
+  if (tell_observers(watch, true)) return;
   auto const known = watches_.extract(watch);
   if (!known) return;
   auto const& of = known.mapped();
@@ -191,6 +195,7 @@ void backend::on_deleted(std::uint64_t watch) {
 
 /// Somebody has changed the value of a holder's key, perhaps to ask for the lock: see find_petition.
 void backend::on_changed(std::uint64_t watch) {
+  if (tell_observers(watch, false)) return;
   auto const known = watches_.find(watch);
   if (known == watches_.end() || !known->second->held) return;
   auto const& owner = known->second->owner;
@@ -198,10 +203,12 @@ void backend::on_changed(std::uint64_t watch) {
 }
 
 void backend::on_watch_over(std::uint64_t watch) {
-  auto const known = watches_.extract(watch);
-  if (!known) return;
-  known.mapped()->watch = 0;
-  if (!wake_all_.armed()) loop_.arm(wake_all_, boot_clock::now() + pause_without_watches);
+  if (auto const known = watches_.extract(watch)) {
+    known.mapped()->watch = 0;
+  } else if (!forget_observed(watch)) {
+    return;
+  }
+  look_again_soon();
 }
 
 /// Its keys are gone. Waiters get in line again; holders hear of it by their next renewal, which follows at

@@ -70,7 +70,7 @@ class backend final : public engine::lock_backend {
   using given_handler = std::function<void(engine::answer<engine::ownership>&&, bool was_held)>;
 
   [[nodiscard]] place_ptr find(std::string_view owner) const;
-  [[nodiscard]] place_ptr at(std::string_view name, std::string_view owner);
+  [[nodiscard]] place_ptr at(std::string_view name, engine::acquire_request const& request);
   static void enqueue(place_ptr const& of, callback<void()> step);
   static void go_on(place_ptr const& of);
   /// At once if the client is shut.
@@ -116,6 +116,14 @@ class backend final : public engine::lock_backend {
   void on_changed(std::uint64_t watch);
   void on_watch_over(std::uint64_t watch);
   void on_lease_over(lease_ptr const& gone);
+
+  void look_again_soon();
+  void observe(std::string const& name, std::string const& first, std::int64_t revision);
+  void stop_observing(std::string_view listened_on);
+  [[nodiscard]] bool forget_observed(std::uint64_t watch);
+  [[nodiscard]] bool tell_observers(std::uint64_t watch, bool over);
+  void tell_all_observers();
+
   [[nodiscard]] time_point alive_since(place const& of, milliseconds ttl) const noexcept;
   [[nodiscard]] engine::busy busy_behind(place const& of, found const& first) const;
 
@@ -127,6 +135,12 @@ class backend final : public engine::lock_backend {
   std::map<std::string, net::subscriber::listener*, std::less<>> listeners_;
   std::unordered_map<std::uint64_t, place_ptr> watches_;
   std::uint64_t last_watch_ = 0;
+  /// What is watched for those that listen to the channel of an election; 0: nothing by now.
+  struct observed {
+    std::uint64_t watch = 0;
+    std::string key{};  ///< of the leader; empty: any
+  };
+  std::map<std::string, observed, std::less<>> observed_;
   std::map<std::string, place_ptr, std::less<>> places_;
   std::unique_ptr<channel> const channel_;
   server server_;

@@ -19,7 +19,7 @@ struct channel_events {
   std::function<void(status)> keep_alive_broken;
   /// The key of that watch was deleted. It is called once for each watch(): this, or watch_over.
   std::function<void(std::uint64_t watch)> deleted;
-  /// The key has another value. The watch goes on.
+  /// A key was made, or has another value. The watch goes on.
   std::function<void(std::uint64_t watch)> changed;
   /// The watch has ended, and may have missed that.
   std::function<void(std::uint64_t watch)> watch_over;
@@ -48,11 +48,11 @@ class channel {
   /// All over one stream, in order.
   virtual void keep_alive(std::int64_t lease) = 0;
 
-  enum class interest : std::uint8_t { deletion, all_changes };
-  /// All over one stream. Watches one key, from that revision of the store on. The caller chooses the number,
-  /// above 0, and none twice.
-  virtual void watch(std::uint64_t number, std::string const& key, std::int64_t from_revision,
-                     interest wanted) = 0;
+  enum class interest : std::uint8_t { deletion, addition, all_changes };
+  /// All over one stream. Watches one key, or the keys up to `end`, from that revision of the store on. The
+  /// caller chooses the number, above 0, and none twice.
+  virtual void watch(std::uint64_t number, std::string const& key, std::string const& end,
+                     std::int64_t from_revision, interest wanted) = 0;
   virtual void unwatch(std::uint64_t number) = 0;
 
   /// The member that is asked doesn't answer: the streams are ended, and the next member is asked.
@@ -62,7 +62,7 @@ class channel {
 /// What the shared object exports, under the name `channel_entry`. It is changed with each change of this
 /// file or of messages.hpp.
 using open_channel = channel* (*)(settings const&, channel_events const&);
-inline constexpr auto channel_entry = "holdfast_etcd_channel_2";
+inline constexpr auto channel_entry = "holdfast_etcd_channel_3";
 
 /// Loads the shared object, once. Throws errc::bad_url that says which package is missing; `url` is for the
 /// message.

@@ -97,7 +97,7 @@ void backend::pass(engine::recipe const& /*lock_recipe*/, engine::owned lease,
   all->from = find(lease.owner);
   all->done = std::move(done);
   all->to = std::make_shared<taking>();
-  all->to->of = at(lease.name, next.owner);
+  all->to->of = at(lease.name, next);
   all->to->ttl = next.ttl;
   all->to->join = true;
   all->to->send = send;

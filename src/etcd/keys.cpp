@@ -11,7 +11,6 @@
 namespace holdfast::etcd::keys {
 namespace {
 
-constexpr std::string_view mark{"holdfast "};
 constexpr std::string_view petition{"\nasked "};
 
 }  // namespace

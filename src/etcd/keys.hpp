@@ -10,6 +10,9 @@
 
 namespace holdfast::etcd::keys {
 
+/// How the value of a place begins, but for candidates in an election.
+inline constexpr std::string_view mark{"holdfast "};
+
 /// What all keys of that lock begin with.
 [[nodiscard]] std::string folder(std::string_view prefix, std::string_view name);
 /// The end of the range of the keys that begin so.

@@ -43,6 +43,10 @@ lease_ptr leases::take(std::string_view name, std::chrono::seconds ttl) {
   return added;
 }
 
+bool leases::has(std::int64_t id) const noexcept {
+  return std::ranges::find(all_, id, &held_lease::id) != all_.end();
+}
+
 void leases::give(held_lease& from, std::string_view name, time_point now) noexcept {
   if (auto const known = from.names.find(name); known != from.names.end()) from.names.erase(known);
   from.used_at = now;

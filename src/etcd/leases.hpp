@@ -61,6 +61,7 @@ class leases {
 
   /// A lease with that ttl that has no key of that name; the name counts from now on.
   [[nodiscard]] lease_ptr take(std::string_view name, std::chrono::seconds ttl);
+  [[nodiscard]] bool has(std::int64_t id) const noexcept;
   void give(held_lease& from, std::string_view name, time_point now) noexcept;
   /// A key that may be there, or appear, and mustn't stay.
   void leave_behind(held_lease& under, std::string key, std::string value);

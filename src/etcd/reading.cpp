@@ -39,6 +39,16 @@ std::string in_the_way(key_value const& first) {
 
 }  // namespace
 
+/// A holder that is no candidate, of Holdfast, says so. Go's concurrency.Mutex can't be told from a leader that
+/// has proclaimed nothing.
+viewer::leading read_first(key_value const& first) {
+  auto const leads = keys::owner_in(first.value).empty();
+  return {.leads = leads,
+          .owner = leads ? keys::digits_of(first.lease) : std::string{},
+          .term = first.create_revision,
+          .value = leads ? first.value : std::string{}};
+}
+
 lock_state read_queue(std::string_view prefix, std::string const& name, found const& keys,
                       std::size_t queue_entries) {
   lock_state state{.name = name, .type = keys.keys.empty() ? "none" : "key", .on_etcd = true};

@@ -24,7 +24,7 @@ void backend::acquire(engine::recipe const& /*lock_recipe*/, std::string_view na
                       engine::acquire_request const& request, handler<engine::verdict> done,
                       scripting::send_options send) {
   auto const wanted = std::make_shared<taking>();
-  wanted->of = at(name, request.owner);
+  wanted->of = at(name, request);
   wanted->ttl = request.ttl;
   wanted->join = request.join;
   wanted->send = send;
@@ -222,7 +222,7 @@ engine::busy backend::busy_behind(place const& of, found const& first) const {
   reply.holder = keys::owner_in(holder.value);
   if (reply.holder.empty()) reply.holder = holder.key;
   // An owner of this client is either known to the engine, or just leaving.
-  if (reply.holder.starts_with(client_.uuid)) reply.holder.clear();
+  if (reply.holder.starts_with(client_.uuid) || leases_.has(holder.lease)) reply.holder.clear();
   return reply;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <holdfast/inspect.hpp>
 #include <memory>
@@ -37,6 +38,18 @@ class viewer {
   };
   /// The names of locks that begin so, from `from` on (empty: from the first one on).
   virtual void find(std::string const& start, std::string const& from, handler<page> done) = 0;
+
+  /// Who leads an election.
+  struct leading {
+    bool leads = false;  ///< somebody does; false: the lock is free, or held by one that is no leader
+    std::string owner{};  ///< its lease
+    std::int64_t term = 0;
+    std::string value{};
+    milliseconds left{-1};  ///< of that lease, at most; negative: nobody has the lock
+  };
+  /// errc::wrong_type: the key that has the lock is no place. Whoever listens to names::leader() is told when
+  /// to ask again.
+  virtual void read_leader(std::string const& name, handler<leading> done) = 0;
 
   /// Asks the holder to give the lock back. False: it doesn't have it any more.
   virtual void ask_holder(lock_state const& seen, handler<bool> done) = 0;

@@ -16,6 +16,7 @@ namespace {
 constexpr std::int64_t fewest_keys = 32;
 constexpr std::int64_t keys_of_a_page = 1000;
 constexpr milliseconds examination_time{3'000};
+constexpr std::chrono::seconds one_second{1};
 
 std::int64_t lease_in(std::string const& digits) {
   std::uint64_t number = 0;
@@ -115,6 +116,40 @@ void viewing::find(std::string const& start, std::string const& from, handler<pa
       part.next = found.back().key.substr(prefix_.size()) + '\0';
     done(nullptr, std::move(part));
   });
+}
+
+void viewing::read_leader(std::string const& name, handler<leading> done) {
+  auto folder = keys::folder(prefix_, name);
+  auto end = keys::end_of(folder);
+  server_.transact(
+      {.then = {range{.key = std::move(folder), .end = std::move(end), .limit = 1}}}, {},
+      [this, name, done = std::move(done)](response<outcome>&& answer) {
+        if (auto failure = failure_of(answer)) {
+          on_leader_read_(name, {}, 0);
+          done(std::move(failure), {});
+          return;
+        }
+        auto const& found = answer.value.answers.at(0).keys;
+        on_leader_read_(name, found.empty() ? std::string{} : found.front().key, answer.value.revision);
+        if (found.empty()) {
+          done(nullptr, {});
+          return;
+        }
+        auto const& first = found.front();
+        if (keys::name_in(prefix_, first.key, first.lease) != name) {
+          done(std::make_shared<error const>(
+                   errc::wrong_type, "the key \"" + first.key + "\" is no place of the election \"" + name +
+                                         "\", and nobody leads before it is gone"),
+               {});
+          return;
+        }
+        server_.time_to_live(first.lease, {},
+                             [this, done, seen = read_first(first)](response<lease_time>&& left) mutable {
+                               // It is rounded down; a lease that has just ended takes its key along.
+                               seen.left = std::max(left.value.left, std::chrono::seconds{0}) + one_second;
+                               done(failure_of(left), std::move(seen));
+                             });
+      });
 }
 
 void viewing::ask_holder(lock_state const& seen, handler<bool> done) {

@@ -1,8 +1,10 @@
 /// Reads the queues of locks, for those that look from outside.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "etcd/server.hpp"
@@ -12,12 +14,17 @@ namespace holdfast::etcd {
 
 class viewing final : public viewer {
  public:
-  viewing(server& to, std::string const& prefix, std::string const& uuid, std::string const& label) noexcept
-      : server_{to}, prefix_{prefix}, uuid_{uuid}, label_{label} {}
+  /// An election was looked at: that key had the lock in that revision, or none. Revision 0: it isn't known.
+  using looked = std::function<void(std::string const& name, std::string const& first, std::int64_t revision)>;
+
+  viewing(server& to, std::string const& prefix, std::string const& uuid, std::string const& label,
+          looked on_leader_read) noexcept
+      : server_{to}, prefix_{prefix}, uuid_{uuid}, label_{label}, on_leader_read_{std::move(on_leader_read)} {}
 
   void look(std::vector<std::string> names, std::size_t queue_entries,
             handler<std::vector<lock_state>> done) override;
   void find(std::string const& start, std::string const& from, handler<page> done) override;
+  void read_leader(std::string const& name, handler<leading> done) override;
   void ask_holder(lock_state const& seen, handler<bool> done) override;
   void take(lock_state const& seen, handler<bool> done) override;
   void examine(handler<cluster_view> done) override;
@@ -34,7 +41,11 @@ class viewing final : public viewer {
   std::string const& prefix_;
   std::string const& uuid_;
   std::string const& label_;
+  looked on_leader_read_;
 };
+
+/// Who leads an election whose oldest key that is. Its lease is unknown. No I/O.
+[[nodiscard]] viewer::leading read_first(key_value const& first);
 
 /// The state of a lock whose oldest keys these are. Times are unknown. No I/O.
 [[nodiscard]] lock_state read_queue(std::string_view prefix, std::string const& name, found const& keys,

@@ -6,6 +6,7 @@
 #include "base/clock.hpp"
 #include "base/thrown.hpp"
 #include "engine/failure.hpp"
+#include "etcd/keys.hpp"
 #include "sync/options_check.hpp"
 #include "wire/plain/election.hpp"
 
@@ -14,9 +15,17 @@ namespace {
 
 constexpr std::size_t longest_value = 65536;
 
-void check_value(std::string_view value, std::string const& name) {
+/// The value is a part of the lock, and needs no publication.
+bool has_value_in_lock(campaign_place const& place) {
+  return place.binding.queue()->lock_recipe().on_etcd;
+}
+
+void check_value(std::string_view value, campaign_place const& place) {
+  auto const& name = place.binding.name();
   check(value.size() <= longest_value, "the value of a leader of \"" + name +
                                            "\" has at most 65536 bytes, not " + std::to_string(value.size()));
+  check(!has_value_in_lock(place) || !value.starts_with(etcd::keys::mark),
+        "the value of a leader of \"" + name + "\" can't begin with \"holdfast \" on etcd, as the keys of locks do");
 }
 
 call publication(engine::core& core, lease const& leading, std::string_view name, std::string_view value) {
@@ -86,14 +95,22 @@ std::optional<time_point> end_of(engine::wait_limit const wait) {
 
 }  // namespace
 
+engine::effective_options_ptr campaign_place::options_for(std::string_view value) const {
+  if (!has_value_in_lock(*this)) return binding.options();
+  return engine::effective_options_ptr{
+      new engine::effective_options{binding.options()->options, 0, std::string{value}}};
+}
+
 std::optional<lease> campaign_place::campaign(std::string_view value, engine::wait_limit wait,
                                               std::stop_token const& stop) const {
-  check_value(value, binding.name());
+  check_value(value, *this);
   auto& core = *binding.core();
   auto const end = end_of(wait);
+  auto const options = options_for(value);
   for (;; wait = left_until(end)) {
-    auto leading = binding.acquire(wait, stop);
+    auto leading = binding.acquire_with(options, wait, stop, 1);
     if (!leading) return std::nullopt;
+    if (has_value_in_lock(*this)) return leading;
     for (bool again = true; again;) {
       try {
         auto const response = core.requests().ask_until_ready(
@@ -124,12 +141,12 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
         stop_{std::move(stop)} {}
 
   void start(engine::wait_limit wait) {
-    place_->binding.async_acquire(
-        wait,
+    place_->binding.async_acquire_with(
+        place_->options_for(value_), wait,
         [self = shared_from_this()](std::optional<lease> granted, std::exception_ptr failure) {
           self->on_acquired(std::move(granted), std::move(failure));
         },
-        stop_);
+        stop_, 1);
   }
 
  private:
@@ -139,6 +156,10 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
       return;
     }
     leading_ = std::move(*granted);
+    if (has_value_in_lock(*place_)) {
+      done_(std::move(leading_), nullptr);
+      return;
+    }
     attempt([this] { publish(); });
   }
 
@@ -196,7 +217,7 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
 void async_campaign(std::shared_ptr<campaign_place const> place, std::string value, engine::wait_limit wait,
                     election::campaign_handler done, std::stop_token stop) {
   check_handler(done, place->binding.name());
-  check_value(value, place->binding.name());
+  check_value(value, *place);
   std::make_shared<pending_campaign>(std::move(place), std::move(value), wait, std::move(done),
                                      std::move(stop))
       ->start(wait);

@@ -1,4 +1,4 @@
-/// Campaigns of one election: the lock first, then the value beside it.
+/// Campaigns of one election: the lock first, then the value beside it. On etcd the place in the queue has it.
 #pragma once
 
 #include <holdfast/election.hpp>
@@ -22,6 +22,9 @@ struct campaign_place {
   /// wait for again.
   [[nodiscard]] std::optional<lease> campaign(std::string_view value, engine::wait_limit wait,
                                               std::stop_token const& stop) const;
+
+  /// How to ask for the lock with that value.
+  [[nodiscard]] engine::effective_options_ptr options_for(std::string_view value) const;
 
   lock_binding binding;
 };

@@ -11,6 +11,7 @@
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
 #include "sync/campaign.hpp"
+#include "sync/election_on_etcd.hpp"
 #include "sync/leader_watch.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
@@ -29,8 +30,7 @@ lock_options of_elections(lock_options const& options) {
   return engine::without_handoffs(engine::in_server_order(options));
 }
 
-engine::recipe const& recipe_for(std::string const& name, lock_options const& options,
-                                 engine::core const& client) {
+engine::recipe const& recipe_for(std::string const& name, lock_options const& options, engine::core& client) {
   sync::check(name, options);
   sync::check(!options.keep,
               "the election \"" + name +
@@ -44,9 +44,8 @@ engine::recipe const& recipe_for(std::string const& name, lock_options const& op
               "the election \"" + name +
                   "\" looks for no deadlocks: who leads holds on for as long as it likes; leave "
                   "lock_options::detect_deadlock out");
-  client.constants().check_kind(engine::votes::none);
-  if (client.constants().deployment.slots) sync::check_cluster_name(name);
-  return recipes::plain::election;
+  if (!client.constants().deployment.etcd) client.constants().check_kind(engine::votes::none);
+  return sync::choose(sync::election_wires, {&name, 1}, options, client);
 }
 
 /// Throws what a refusal means.
@@ -125,11 +124,13 @@ void election::async_try_campaign_within(std::string value, std::chrono::nanosec
 
 std::optional<leader_info> election::leader() {
   auto& core = *impl_->binding.core();
-  auto look = sync::read_leader(
-      accepted(core.requests().ask_until_ready(recipes::plain::read_leader(name())), name(), core));
+  auto look = core.requests().has_viewer()
+                  ? sync::on_etcd::look_at_leader(core, name())
+                  : sync::read_leader(accepted(
+                        core.requests().ask_until_ready(recipes::plain::read_leader(name())), name(), core));
   if (!look.leader) return std::nullopt;
   std::vector<process_info> process{{.owner = std::move(look.leader->owner)}};
-  impl_->describe(process);
+  if (!core.requests().has_viewer()) impl_->describe(process);
   return leader_info{.value = std::move(look.leader->value),
                      .term = look.leader->term,
                      .process = std::move(process.front())};
@@ -137,6 +138,7 @@ std::optional<leader_info> election::leader() {
 
 std::vector<process_info> election::candidates() {
   auto& core = *impl_->binding.core();
+  if (core.requests().has_viewer()) return sync::on_etcd::candidates(core, name());
   auto const queue = names::queue(name());
   std::string_view const command[]{"ZRANGE", queue, "0", last_candidate};
   net::response response{.reply = core.requests().ask(command, queue)};
@@ -156,6 +158,10 @@ std::optional<release_result> election::resign_to(lease& leading, std::string_vi
               "only the lease of a leader of \"" + name() + "\", of the same client, can go to a candidate");
   sync::check(candidate.size() <= sync::longest_name, "the id of a candidate has at most 65536 bytes");
   auto& core = *impl_->binding.core();
+  if (core.requests().has_viewer()) {
+    if (!sync::on_etcd::is_next(core, name(), candidate)) return std::nullopt;
+    return leading.release();
+  }
   auto const owner = core.constants().owner_id(engine::lease_state::behind(leading)->number());
   auto const script =
       recipes::plain::nominate({.name = name(), .owner = owner}, candidate, core.publishing_now());

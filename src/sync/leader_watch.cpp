@@ -19,7 +19,7 @@ constexpr milliseconds behind_the_end{2};
 }  // namespace
 
 leader_look read_leader(resp::reply const& reply) {
-  if (reply.size() == 0) return {.pttl = milliseconds{-1}};
+  if (reply.size() == 0) return {};
   leader_look look{.pttl = milliseconds{reply[0].integer}};
   if (reply.size() < 4) return look;
   auto const term = whole_number(reply[2].text);
@@ -28,40 +28,69 @@ leader_look read_leader(resp::reply const& reply) {
   return look;
 }
 
-call leader_watch::question() {
-  if (!naming_) {
-    auto look = recipes::plain::read_leader(name_);
-    asked_name_ = false;
-    return look;
-  }
-  auto const record = names::client_record(engine::uuid_of(reports_.last()->owner));
-  call ask = scripts::inspect::record{.record = {record}}();
-  asked_name_ = true;
-  return ask;
+leader_look read_leader(etcd::viewer::leading&& found) {
+  leader_look look{.pttl = found.left};
+  if (found.leads)
+    look.leader =
+        seen_leader{.owner = std::move(found.owner), .term = found.term, .value = std::move(found.value)};
+  return look;
 }
 
-time_point leader_watch::on_answer(net::response const& answer, time_point now) {
-  if (!asked_name_) return on_look(answer, now);
+/// The answer is read in on_answer(), where there may be no memory.
+void leader_watch::ask(engine::lock_backend& backend, callback<void()> answered) {
+  if (auto* const view = backend.viewer()) {
+    view->read_leader(name_, [this, done = std::make_shared<callback<void()>>(std::move(answered))](
+                                 std::shared_ptr<error const> const& failure, etcd::viewer::leading found) {
+      auto const no_lock = failure && failure->code() == errc::wrong_type;
+      seen_.reset();
+      if (!failure) seen_ = read_leader(std::move(found));
+      if (no_lock) seen_.emplace();
+      (*done)();
+    });
+    return;
+  }
+  auto const asks_name = naming_;
+  std::string const record =
+      asks_name ? names::client_record(engine::uuid_of(reports_.last()->owner)) : std::string{};
+  backend.run(
+      asks_name ? scripts::inspect::record{.record = {record}}() : recipes::plain::read_leader(name_),
+      [this, done = std::move(answered)](net::response&& response) mutable {
+        answer_ = std::move(response);
+        done();
+      });
+  asked_name_ = asks_name;
+}
+
+time_point leader_watch::on_answer(time_point now) {
+  if (!asked_name_) return on_look(now);
   if (naming_) {
     naming_ = false;
     auto const& owner = reports_.last()->owner;
-    process_ = answer.failure || answer.reply.is_error() ? process_info{.owner = owner}
-                                                         : engine::read_record(owner, answer.reply);
+    process_ = answer_.failure || answer_.reply.is_error() ? process_info{.owner = owner}
+                                                           : engine::read_record(owner, answer_.reply);
     tell();
   }
   return next_look_;
 }
 
-time_point leader_watch::on_look(net::response const& answer, time_point now) {
+/// Nullopt: the server doesn't say. A key that is no lock has no leader.
+std::optional<leader_look> leader_watch::latest_look() {
+  if (core_.constants().deployment.etcd) return seen_;
+  if (answer_.reply.is_error("WRONGTYPE")) return leader_look{};
+  if (answer_.failure || answer_.reply.is_error()) return std::nullopt;
+  return read_leader(answer_.reply);
+}
+
+time_point leader_watch::on_look(time_point now) {
   auto const& times = core_.constants().options;
   next_look_ = now + times.recheck;
-  auto const no_lock = answer.reply.is_error("WRONGTYPE");
-  if (answer.failure || (answer.reply.is_error() && !no_lock)) return next_look_;
-  auto look = no_lock ? leader_look{.pttl = milliseconds{-1}} : read_leader(answer.reply);
-  auto const held_for_a_time = look.pttl.count() >= 0;
-  if (held_for_a_time) next_look_ = std::min<time_point>(next_look_, now + look.pttl + behind_the_end);
-  counts_until_ = look.leader && held_for_a_time ? now + look.pttl + times.reply_timeout : time_point::max();
-  if (reports_.look(std::move(look.leader))) untold_ = true;
+  auto look = latest_look();
+  if (!look) return next_look_;
+  auto const held_for_a_time = look->pttl.count() >= 0;
+  if (held_for_a_time) next_look_ = std::min<time_point>(next_look_, now + look->pttl + behind_the_end);
+  counts_until_ =
+      look->leader && held_for_a_time ? now + look->pttl + times.reply_timeout : time_point::max();
+  if (reports_.look(std::move(look->leader))) untold_ = true;
   if (!untold_) return next_look_;
   auto const& leader = reports_.last();
   naming_ = leader && !known(leader->owner);

@@ -12,17 +12,20 @@
 
 #include "engine/core.hpp"
 #include "engine/watches.hpp"
+#include "etcd/viewer.hpp"
 #include "resp/reply.hpp"
 #include "sync/leader_reports.hpp"
 
 namespace holdfast::sync {
 
-/// The answer to recipes::plain::read_leader, which is no error.
 struct leader_look {
-  milliseconds pttl{};  ///< of the lock; negative: it has none, or is free
+  milliseconds pttl{-1};  ///< of the lock; negative: it has none, or is free
   std::optional<seen_leader> leader{};
 };
+/// From the answer to recipes::plain::read_leader, which is no error.
 [[nodiscard]] leader_look read_leader(resp::reply const& reply);
+/// The same of what a viewer has found on etcd.
+[[nodiscard]] leader_look read_leader(etcd::viewer::leading&& found);
 
 class leader_watch final : public engine::watcher {
  public:
@@ -30,8 +33,8 @@ class leader_watch final : public engine::watcher {
   leader_watch(engine::core& core, std::string name, election::leader_handler handler)
       : core_{core}, name_{std::move(name)}, handler_{std::move(handler)} {}
 
-  [[nodiscard]] call question() override;
-  [[nodiscard]] time_point on_answer(net::response const& answer, time_point now) override;
+  void ask(engine::lock_backend& backend, callback<void()> answered) override;
+  [[nodiscard]] time_point on_answer(time_point now) override;
   [[nodiscard]] time_point counts_until() const noexcept override { return counts_until_; }
   void on_outdated(time_point now) override;
   [[nodiscard]] bool has_news() const noexcept override;
@@ -41,7 +44,8 @@ class leader_watch final : public engine::watcher {
   void stop() noexcept;
 
  private:
-  [[nodiscard]] time_point on_look(net::response const& answer, time_point now);
+  [[nodiscard]] std::optional<leader_look> latest_look();
+  [[nodiscard]] time_point on_look(time_point now);
   [[nodiscard]] bool known(std::string_view owner) const;
   void tell();
 
@@ -55,6 +59,9 @@ class leader_watch final : public engine::watcher {
   bool untold_ = false;     ///< what is to be told isn't yet: its process isn't known, or there was no memory
   bool naming_ = false;     ///< a leader is to be told as soon as its process is known
   bool asked_name_ = false;  ///< by the question under way
+  net::response answer_{};   ///< to the last question
+  /// The same on etcd. Nullopt: there is none, or it couldn't be asked.
+  std::optional<leader_look> seen_{};
   time_point next_look_{};
   time_point counts_until_ = time_point::max();
 

@@ -6,6 +6,7 @@
 
 #include "sync/options_check.hpp"
 #include "wire/etcd/exclusive.hpp"
+#include "wire/plain/election.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
 #include "wire/plain/mixed.hpp"
@@ -30,6 +31,10 @@ constexpr wires fair_wires{
 constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
 constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
 constexpr wires permit_wires{.plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr};
+constexpr wires election_wires{.plain = plain::election,
+                               .redisson = plain::election,
+                               .fenced = nullptr,
+                               .on_etcd = &etcd::election};
 constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
 bool on_redisson(lock_options const& options, engine::core const& client) noexcept {

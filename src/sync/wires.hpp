@@ -30,6 +30,8 @@ struct shared_wires {
 };
 [[nodiscard]] shared_wires wires_of(sharing_policy policy) noexcept;
 extern wires const permit_wires;
+/// Redisson's wire has none.
+extern wires const election_wires;
 
 [[nodiscard]] bool on_redisson(lock_options const& options, engine::core const& client) noexcept;
 

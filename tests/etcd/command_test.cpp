@@ -108,6 +108,31 @@ TEST(etcd_command, watches_a_lock) {
   EXPECT_THAT(watch.read_line(), HasSubstr("released by"));
 }
 
+TEST(etcd_command, leads_and_shows_who_leads) {
+  process nobody{command("leader", {"scheduler"})};
+  EXPECT_EQ(nobody.wait(), 1) << nobody.err();
+  words all{"/usr/bin/env"};
+  for (auto const& each : command("leader", {"--watch", "--json", "scheduler"})) all.push_back(each);
+  line_process watch{all};
+  EXPECT_THAT(watch.read_line(), HasSubstr(R"("value":null)"));
+  process lead{command("lead", {"--value", "a:1", "scheduler", "--", "sleep", "60"})};
+  EXPECT_THAT(watch.read_line(), HasSubstr(R"("value":"a:1")"));
+  process other{command("lead", {"--value", "b:2", "--once", "scheduler", "--", "sleep", "60"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/scheduler/").size() == 2; }));
+  process leader{command("leader", {"scheduler"})};
+  EXPECT_EQ(leader.wait(), 0) << leader.err();
+  EXPECT_EQ(leader.out(), "a:1\n");
+  process page{command("inspect", {"scheduler"})};
+  EXPECT_EQ(page.wait(), 0) << page.err();
+  EXPECT_THAT(page.out(), AllOf(HasSubstr("led, in the format of"), HasSubstr("a:1")));
+  process force{command("release", {"--force", "--yes", "scheduler"})};
+  EXPECT_EQ(force.wait(), 65) << force.err();
+  EXPECT_THAT(force.err(), HasSubstr("--foreign"));
+  lead.signal(SIGTERM);
+  EXPECT_EQ(lead.wait(), 128 + SIGTERM) << lead.err();
+  EXPECT_THAT(watch.read_line(), HasSubstr(R"("value":"b:2")"));
+}
+
 TEST(etcd_command, says_that_nobody_answers) {
   closed_port const nobody;
   auto const url = "etcd://127.0.0.1:" + std::to_string(nobody.number());
@@ -131,7 +156,7 @@ TEST(etcd_command, refuses_what_is_not_there) {
        {words{"ls", "--wire", "redisson"}, words{"inspect", "x", "--wire", "redisson"},
         words{"release", "x", "--force", "--wire", "redisson"}, words{"release", "x", "--owner", "y"},
         words{"acquire", "x"}, words{"renew", "x", "--owner", "y"}, words{"doctor", "--deadlocks"},
-        words{"leader", "x"}}) {
+        words{"leader", "--hand-over", "y", "x"}}) {
     process other{command(each[0], {each.begin() + 1, each.end()})};
     EXPECT_EQ(other.wait(), 64) << other.err();
     EXPECT_THAT(other.err(), HasSubstr("etcd"));

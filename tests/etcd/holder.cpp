@@ -1,6 +1,7 @@
 #include "holder.hpp"
 
 #include <holdfast/client.hpp>
+#include <holdfast/election.hpp>
 #include <holdfast/mutex.hpp>
 
 #include <algorithm>
@@ -31,9 +32,24 @@ void cycle(std::string const& url, std::string const& name, int times) {
   std::cout << "median " << took[took.size() / 2] << std::endl;
 }
 
+void lead(std::string const& url, std::string const& name, std::string const& value,
+          std::chrono::milliseconds ttl) {
+  client etcd{url, {.patience = std::chrono::seconds{20}}};
+  election contested{etcd, name, {.ttl = ttl}};
+  auto leading = contested.campaign(value);
+  std::cout << "leads " << leading.token() << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  std::cout << to_string(leading.release()) << std::endl;
+}
+
 }  // namespace
 
 void hold_if_requested(int argc, char** argv) {
+  if (argc == 6 && std::string_view{argv[1]} == "lead") {
+    lead(argv[2], argv[3], argv[4], std::chrono::milliseconds{std::stoi(argv[5])});
+    std::exit(0);
+  }
   if (argc == 5 && std::string_view{argv[1]} == "cycle") {
     cycle(argv[2], argv[3], std::stoi(argv[4]));
     std::exit(0);
@@ -55,6 +71,11 @@ void hold_if_requested(int argc, char** argv) {
 
 holder::holder(std::string const& url, std::string const& name, std::chrono::milliseconds ttl)
     : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "hold", url, name,
+                    std::to_string(ttl.count())}} {}
+
+leader_process::leader_process(std::string const& url, std::string const& name, std::string const& value,
+                               std::chrono::milliseconds ttl)
+    : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "lead", url, name, value,
                     std::to_string(ttl.count())}} {}
 
 }  // namespace holdfast::test

@@ -11,6 +11,13 @@ namespace holdfast::test {
 /// To be called first in main(): a holder, or a measurement.
 void hold_if_requested(int argc, char** argv);
 
+/// Leads an election with that value, writes "leads TERM", and leads on until a line comes; then "released".
+class leader_process : public line_process {
+ public:
+  leader_process(std::string const& url, std::string const& name, std::string const& value,
+                 std::chrono::milliseconds ttl);
+};
+
 /// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".
 class holder : public line_process {
  public:

@@ -182,4 +182,9 @@ etcd_cluster& shared_etcd() {
   return all;
 }
 
+etcd_cluster& three_etcds() {
+  static etcd_cluster all{{.members = 3}};
+  return all;
+}
+
 }  // namespace holdfast::test

@@ -61,5 +61,7 @@ class etcd_cluster {
 
 /// One member that all tests of this program share, and that each test leaves without locks.
 [[nodiscard]] etcd_cluster& shared_etcd();
+/// The same of three members.
+[[nodiscard]] etcd_cluster& three_etcds();
 
 }  // namespace holdfast::test

@@ -240,11 +240,24 @@ TEST_F(a_request, for_another_amount_than_the_caller_wants_is_not_repeated) {
   auto& contender = *queue_->contender;
   caller_->amount = 2;
   contender.ttl = {};
-  EXPECT_FALSE(asked_for_another_amount(*queue_)) << "it has not asked yet";
+  EXPECT_FALSE(asked_for_something_else(*queue_)) << "it has not asked yet";
   contender.ttl = caller_->options->options.ttl;
-  EXPECT_TRUE(asked_for_another_amount(*queue_));
+  EXPECT_TRUE(asked_for_something_else(*queue_));
   contender.amount = 2;
-  EXPECT_FALSE(asked_for_another_amount(*queue_));
+  EXPECT_FALSE(asked_for_something_else(*queue_));
+}
+
+TEST_F(a_request, under_another_value_than_the_callers_is_not_repeated) {
+  auto const with_value = [](char const* value) {
+    return effective_options_ptr{new effective_options{{}, 0, value}};
+  };
+  auto& contender = *queue_->contender;
+  contender.ttl = caller_->options->options.ttl;
+  caller_->options = with_value("here");
+  contender.proclaimed_by = with_value("here");
+  EXPECT_FALSE(asked_for_something_else(*queue_));
+  contender.proclaimed_by = with_value("there");
+  EXPECT_TRUE(asked_for_something_else(*queue_));
 }
 
 class a_strict_queue : public decisions {

@@ -72,6 +72,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   contender.ttl = options.ttl;
   pending_releases_.note_ttl(options.ttl);
   contender.amount = first.amount;
+  if (first.options->value) contender.proclaimed_by = first.options;
   contender.requested_join =
       !first.tries_only && (notifications_.by_message(queue) || queue.lock_recipe().counts_waiters);
   contender.was_listening = contender.listening;
@@ -88,11 +89,12 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .waited = waited_for(first.came_at, now),
           .newest = contender.counter,
           .in_place_of = first.in_place_of,
+          .value = first.options->value,
           .policy = contender.policy};
 }
 
 void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
-  if (asked_for_another_amount(queue)) {
+  if (asked_for_something_else(queue)) {
     ask_anew(queue, now);
     return;
   }

@@ -18,6 +18,12 @@ constexpr std::chrono::milliseconds grant_reserve{500};
 /// the waiters ask one after the other, so that only one of them finds the lock free.
 constexpr std::chrono::milliseconds expiry_slack{2};
 
+/// By what the contender's last request said.
+bool was_for_another(contender const& asked, waiter const& caller) noexcept {
+  return asked.amount != caller.amount ||
+         (asked.proclaimed_by && asked.proclaimed_by->value != caller.options->value);
+}
+
 }  // namespace
 
 grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
@@ -25,10 +31,10 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   auto const& contender = *queue.contender;
   auto const& first = queue.waiters.front();
   if (!queue.lock_recipe().leased)
-    return contender.amount == first.amount ? grant_use::for_good : grant_use::other_amount;
+    return was_for_another(contender, first) ? grant_use::other_caller : grant_use::for_good;
   // On Redisson's wire, where the order isn't strict, the amount is the number of all permits.
-  if (queue.lock_recipe().order == order::strict && contender.amount != first.amount)
-    return grant_use::other_amount;
+  if (queue.lock_recipe().order == order::strict && was_for_another(contender, first))
+    return grant_use::other_caller;
   if (first.options->acknowledged() && !contender.acknowledged) return grant_use::unacknowledged;
   if (now >= deadline) return grant_use::expired;
   auto const& wanted = first.options->options;
@@ -109,10 +115,10 @@ bool has_place_of_another(lock_queue const& queue) noexcept {
          contender.first_came_at != queue.waiters.front().came_at;
 }
 
-bool asked_for_another_amount(lock_queue const& queue) noexcept {
+bool asked_for_something_else(lock_queue const& queue) noexcept {
   auto const& contender = *queue.contender;
   auto const asked = contender.ttl != milliseconds{};
-  return asked && contender.amount != queue.waiters.front().amount;
+  return asked && was_for_another(contender, queue.waiters.front());
 }
 
 std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept {

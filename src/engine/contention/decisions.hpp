@@ -13,7 +13,7 @@ namespace holdfast::engine {
 enum class grant_use {
   lease,           ///< a lease for the first caller
   for_good,        ///< the first caller has what it wants, without a lease
-  other_amount,    ///< it is for another amount than the first caller wants
+  other_caller,    ///< it is for another amount than the first caller wants, or under another value
   unacknowledged,  ///< the first caller wants it to be acknowledged, which the request didn't ask for
   expired,         ///< its ttl was over when it came
   other_ttl,       ///< the first caller wants the lock for another time, and no renewal
@@ -67,10 +67,10 @@ struct request_patience {
 /// earlier caller than the first one.
 [[nodiscard]] bool has_place_of_another(lock_queue const& queue) noexcept;
 
-/// Whether the contender has asked for another amount than the first caller wants. That request may have been
-/// carried out, although it was answered with an error: then the same owner would be told again that it is
-/// granted, and its caller would give back the wrong amount.
-[[nodiscard]] bool asked_for_another_amount(lock_queue const& queue) noexcept;
+/// Whether the contender has asked for another amount than the first caller wants, or with another value. That
+/// request may have been carried out, although it was answered with an error: then the same owner would be told
+/// again that it is granted, and its caller would give back the wrong amount, or lead under the wrong value.
+[[nodiscard]] bool asked_for_something_else(lock_queue const& queue) noexcept;
 
 /// How long a contender sleeps that messages wake: until the end of the holder's ttl, or `recheck`.
 [[nodiscard]] std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept;

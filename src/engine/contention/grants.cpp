@@ -35,7 +35,7 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
         requests_.send(queue, now);  // the caller that the request was for has left
       }
       return;
-    case grant_use::other_amount:
+    case grant_use::other_caller:
       requests_.ask_anew(queue, now);
       return;
     case grant_use::unacknowledged:

@@ -30,7 +30,7 @@ class grpc_channel final : public channel {
   void time_to_live(std::int64_t lease, milliseconds timeout, handler<lease_time> done) override;
   void examine(milliseconds timeout, std::function<void(cluster_view)> done) override;
   void keep_alive(std::int64_t lease) override;
-  void watch(std::uint64_t number, std::string const& key, std::int64_t from_revision,
+  void watch(std::uint64_t number, std::string const& key, std::string const& end, std::int64_t from_revision,
              interest wanted) override;
   void unwatch(std::uint64_t number) override;
   void go_on_to_next() override;

@@ -96,9 +96,9 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
   return opened;
 }
 
-void grpc_channel::watch(std::uint64_t number, std::string const& key, std::int64_t from_revision,
-                         interest in) {
-  when_ready([this, number, key, from_revision, in](status const& found) {
+void grpc_channel::watch(std::uint64_t number, std::string const& key, std::string const& end,
+                         std::int64_t from_revision, interest in) {
+  when_ready([this, number, key, end, from_revision, in](status const& found) {
     signals_blocked const for_new_threads;
     auto const over = found.ok() ? open_watch() : nullptr;
     if (!over) {
@@ -117,8 +117,10 @@ void grpc_channel::watch(std::uint64_t number, std::string const& key, std::int6
     etcdserverpb::WatchRequest request;
     auto& wanted = *request.mutable_create_request();
     wanted.set_key(key);
+    wanted.set_range_end(end);
     wanted.set_start_revision(from_revision);
     if (in == interest::deletion) wanted.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
+    if (in == interest::addition) wanted.add_filters(etcdserverpb::WatchCreateRequest::NODELETE);
     wanted.set_watch_id(static_cast<std::int64_t>(number));
     over->send(std::move(request));
   });

@@ -29,4 +29,12 @@ constinit engine::recipe const fair{.kind = history::kind::fair,
                                     .pass = pass,
                                     .abandon = abandon};
 
+constinit engine::recipe const election{.kind = history::kind::election,
+                                        .order = order::strict,
+                                        .scriptless = true,
+                                        .on_etcd = true,
+                                        .acquire = nullptr,
+                                        .pass = pass,
+                                        .abandon = abandon};
+
 }  // namespace holdfast::recipes::etcd

@@ -9,5 +9,7 @@ namespace holdfast::recipes::etcd {
 extern engine::recipe const exclusive;
 /// Each caller has a place of its own.
 extern engine::recipe const fair;
+/// The same, and each place says what its candidate proclaims.
+extern engine::recipe const election;
 
 }  // namespace holdfast::recipes::etcd

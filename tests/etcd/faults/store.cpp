@@ -38,7 +38,8 @@ class memory_channel final : public etcd::channel {
   void keep_alive(std::int64_t lease) override {
     events_.alive(lease, the_store().keep_alive(lease), the_store().term_of_keep_alives());
   }
-  void watch(std::uint64_t /*number*/, std::string const& /*key*/, std::int64_t /*from_revision*/,
+  void watch(std::uint64_t /*number*/, std::string const& /*key*/, std::string const& /*end*/,
+             std::int64_t /*from_revision*/,
              interest /*wanted*/) override {}
   void unwatch(std::uint64_t /*number*/) override {}
   void go_on_to_next() override {}

@@ -1,6 +1,9 @@
-// Go's concurrency.Mutex, as a program that speaks by lines: peer ENDPOINTS TTL_S VERB NAME [...]
+// Go's concurrency.Mutex and Election, as a program that speaks by lines: peer ENDPOINTS TTL_S VERB NAME [...]
 //
 //	hold NAME         writes "held REVISION" when it has the lock, gives it back when a line comes, writes "released"
+//	lead NAME VALUE   campaigns with concurrency.Election, writes "leads REVISION"; a line "say VALUE" proclaims that,
+//	                  any other line resigns; then "resigned"
+//	observe NAME      writes "VALUE REVISION" for each response of Election.Observe
 //	count NAME FILE N increments the number in the file N times, each time under the lock; then "done"
 //	cycle NAME N      locks and unlocks N times, and writes the median in microseconds
 package main
@@ -52,6 +55,26 @@ func main() {
 		bufio.NewReader(os.Stdin).ReadString('\n')
 		check(lock.Unlock(ctx))
 		fmt.Println("released")
+	case "lead":
+		election := concurrency.NewElection(session, words[4])
+		check(election.Campaign(ctx, words[5]))
+		fmt.Println("leads", election.Rev())
+		in := bufio.NewReader(os.Stdin)
+		for {
+			line, _ := in.ReadString('\n')
+			value, says := strings.CutPrefix(strings.TrimSpace(line), "say ")
+			if !says {
+				break
+			}
+			check(election.Proclaim(ctx, value))
+			fmt.Println("said", value)
+		}
+		check(election.Resign(ctx))
+		fmt.Println("resigned")
+	case "observe":
+		for response := range concurrency.NewElection(session, words[4]).Observe(ctx) {
+			fmt.Println(string(response.Kvs[0].Value), response.Kvs[0].CreateRevision)
+		}
 	case "count":
 		times, err := strconv.Atoi(words[6])
 		check(err)

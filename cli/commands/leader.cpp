@@ -219,7 +219,8 @@ int hand_over(client& redis, election& contested, leader_options const& options)
 int show_leader(leader_options const& options) {
   auto const url = find_locks_server(options.common);
   require(options.candidate.empty() || probe::named_servers{url}.kind() != probe::deployment_kind::etcd,
-          "--hand-over: on etcd a leader can't be asked (docs/etcd.md); leave it out, or end the leader's process");
+          "--hand-over: on etcd a leader can't be asked (docs/etcd.md); leave it out, or end the leader's "
+          "process");
   client redis{url, {.name = "holdfast-leader", .log = output::hook()}};
   election watched{redis, options.name};
   if (!options.candidate.empty()) return hand_over(redis, watched, options);

@@ -7,12 +7,15 @@
 #include "probe/owned_lock.hpp"
 #include "run/locks.hpp"
 
+#include <holdfast/inspect.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -55,6 +58,18 @@ std::vector<std::string> owners_of(std::string const& name) {
     if (lock.name == name) owners.push_back(std::move(lock.owner));
   }
   return owners;
+}
+
+/// A leader has no owner id in its key there, and may be one of these.
+std::vector<probe::owned_hold> holds_on_etcd(client& etcd, std::string const& name,
+                                             std::vector<std::string> const& owners) {
+  auto const seen = inspect(etcd, name);
+  std::vector<probe::owned_hold> holds;
+  for (auto const& each : seen.holders) {
+    if (seen.leads || std::ranges::find(owners, each.process.owner) != owners.end())
+      holds.push_back({.side = each.side});
+  }
+  return holds;
 }
 
 /// Whether these holds keep out a caller that wants `wanted`, for as long as they last. `sets_slots`: the
@@ -112,15 +127,15 @@ void refuse_own_lock(client& redis, std::string_view const url, run_options cons
   for (auto const& wanted : names_of(options)) {
     auto const owners = owners_of(wanted.name);
     std::vector<probe::owned_hold> holds;
-    if (!on_etcd) {
+    if (on_etcd && !owners.empty()) {
+      holds = holds_on_etcd(redis, wanted.name, owners);
+    } else {
       for (auto const& owner : owners) {
         if (auto const hold = probe::owned_lock{redis, url, wanted.name, owner, options.wire}.look())
           holds.push_back(*hold);
       }
     }
-    // On etcd nobody looks whether the outer lock is still held.
-    auto const ours = on_etcd ? !owners.empty() : keep_out(holds, wanted, options.set_slots);
-    if (!ours) continue;
+    if (!keep_out(holds, wanted, options.set_slots)) continue;
     throw failure{busy, fmt::format("{} is held by the holdfast in whose command this runs: you hold it, and "
                                     "would wait for yourself",
                                     title_of(wanted))};

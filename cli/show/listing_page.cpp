@@ -225,8 +225,9 @@ std::string described(lock_state const& state) {
       return "exclusive: held by a client of Holdfast";
     case lock_kind::foreign:
       if (state.on_etcd)
-        return state.leads ? "foreign: led, in the format of Go's concurrency.Election (etcdctl elect, holdfast lead)"
-                           : "foreign: held by another program (etcdctl lock, Go's concurrency.Mutex)";
+        return state.leads
+                   ? "foreign: led, in the format of Go's concurrency.Election (etcdctl elect, holdfast lead)"
+                   : "foreign: held by another program (etcdctl lock, Go's concurrency.Mutex)";
       return "foreign: a string that Holdfast did not write; another lock library's (redsync, redis-py, "
              "...), or no "
              "lock";

@@ -62,7 +62,7 @@ json to_json(hold_info const& hold) {
   auto object = to_json(hold.process);
   object.set("side", to_string(hold.side)).set("count", hold.count);
   set_time(object, "ttl_ms", hold.ttl_left);
-  if (!hold.lease.empty()) object.set("lease", hold.lease);
+  if (!hold.lease.empty()) object.set("lease", hold.lease).set("token", hold.token);
   return object;
 }
 

@@ -72,9 +72,9 @@ class HOLDFAST_EXPORT [[nodiscard]] leader_observer {
 /// the constructor throws std::errc::invalid_argument: the locks of the one have no tokens, and the masters
 /// of the other have no common queue.
 ///
-/// *On etcd* it has the format of Go's concurrency.Election: the value is in the candidate's place in the queue,
-/// and can't begin with "holdfast ". Leaders and candidates are known by the leases of their keys, the owners that
-/// leader() and candidates() give. resign_to() names the next candidate only. See docs/etcd.md.
+/// *On etcd* it has the format of Go's concurrency.Election: the value is in the candidate's place in the
+/// queue, and can't begin with "holdfast ". Leaders and candidates are known by the leases of their keys, the
+/// owners that leader() and candidates() give. resign_to() names the next candidate only. See docs/etcd.md.
 ///
 /// *Cost.* Campaign: the request of a fair_mutex, and one more for the value. Resign: one. leader(): one, and
 /// one more to name the process. An observer: one request after each message, and one in

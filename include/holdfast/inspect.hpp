@@ -60,7 +60,8 @@ struct hold_info {
   /// and then the lock isn't free after the last unlock.
   std::int64_t count = 1;
   std::optional<std::chrono::milliseconds> ttl_left{};  ///< nullopt: no ttl; on etcd also: unknown
-  std::string lease{};  ///< on etcd: the lease of its key, in hexadecimal digits; empty elsewhere
+  std::string lease{};     ///< on etcd: the lease of its key, in hexadecimal digits; empty elsewhere
+  std::int64_t token = 0;  ///< on etcd: its fencing token; 0 elsewhere
 };
 
 /// One waiter in a lock's queue: a process, because only the first caller of each process is queued. In Java

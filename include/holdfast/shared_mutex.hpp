@@ -66,6 +66,10 @@ namespace holdfast {
 /// handoff_time. A message on the lock's channel wakes one waiter in each process, which asks again. See
 /// docs/redisson.md.
 ///
+/// *On etcd* it is the lock of a mutex of its name, and of Go's concurrency.Mutex and `etcdctl lock`: all go
+/// in the order of arrival, so a policy other than `fair` is refused. Each token is greater than all before.
+/// There is no upgrade lease, and no downgrade: std::errc::not_supported. See docs/etcd.md.
+///
 /// *Options.* `starvation_limit` and `fenced` have no effect; `replicas` as for a mutex.
 ///
 /// *Threads.* As exclusive_lock. A thread that reads may lock to read again (counted). A thread that would

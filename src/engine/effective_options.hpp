@@ -53,9 +53,9 @@ struct effective_options : boost::intrusive_ref_counter<effective_options, boost
   [[nodiscard]] bool acknowledged() const noexcept { return options.replicas > 0 || options.fsynced; }
 
   lock_options options;
-  int size;                        ///< see acquire_request
+  int size;                          ///< see acquire_request
   std::optional<std::string> value;  ///< the same
-  std::chrono::nanoseconds every;  ///< between renewals
+  std::chrono::nanoseconds every;    ///< between renewals
 };
 
 using effective_options_ptr = boost::intrusive_ptr<effective_options const>;

@@ -109,7 +109,6 @@ struct contender : contender_hook {
   time_point first_came_at{};   ///< when that caller came
   milliseconds ttl{};           ///< in the last request
   int amount = 1;               ///< the same
-  effective_options_ptr proclaimed_by{};  ///< that caller's, if the request said a value; null: it did not
   bool requested_join = false;  ///< the same
   bool was_listening = false;   ///< its channels were open then: no release passes it by from then on
   bool listening = false;       ///< its channels are open
@@ -132,6 +131,8 @@ struct contender : contender_hook {
   } last{};                                ///< the last busy reply
   int late = 0;                            ///< grants in a row that came when their ttl was over
   std::shared_ptr<error const> trouble{};  ///< the last reply was an error that passes (LOADING…)
+  /// Of the caller in the last request, if that said a value; null: it did not.
+  effective_options_ptr proclaimed_by{};
   reactor::timer retry;
   backoff pause;
 };

@@ -77,7 +77,7 @@ struct acquire_request {
   /// What a candidate will say as the leader, where its place in the queue says so from the beginning (etcd);
   /// elsewhere it is published behind the grant.
   std::optional<std::string_view> value{};
-  release_policy policy{};             ///< its own starvation limit, and the policy for what it gives back
+  release_policy policy{};  ///< its own starvation limit, and the policy for what it gives back
 };
 
 struct owned {
@@ -106,6 +106,10 @@ enum class blocked_by : std::uint8_t {
   writer,   ///< the one holder; readers may be in the way for another reason
   all,      ///< all that hold it
 };
+
+/// join_time of readers that go in the order of arrival: those that come later ask the server, which knows of
+/// the writers that wait.
+inline constexpr milliseconds join_time_of_readers{1};
 
 /// What differs for a lock over several names. It is granted name by name, so a message that grants one name
 /// only means "ask again". When one name is lost, the others still have to be given back.

@@ -78,14 +78,18 @@ place_ptr backend::find(std::string_view owner) const {
   return known == places_.end() ? nullptr : known->second;
 }
 
-place_ptr backend::at(std::string_view name, engine::acquire_request const& request) {
+place_ptr backend::at(engine::recipe const& lock_recipe, std::string_view name,
+                      engine::acquire_request const& request) {
   auto& known = places_[std::string{request.owner}];
   if (known == nullptr) {
     known = std::make_shared<place>();
     known->owner = request.owner;
     known->name = name;
-    known->value = request.value ? std::string{*request.value}
-                                 : keys::value(request.owner, client_.options.label);
+    known->reads = lock_recipe.sharing == engine::sharing::shared;
+    // A lock has no slash in its name.
+    known->claim = known->reads ? known->name + '/' + known->owner : known->name;
+    known->value =
+        request.value ? std::string{*request.value} : keys::value(request.owner, client_.options.label);
   }
   return known;
 }
@@ -249,7 +253,7 @@ void backend::drop(place_ptr const& of) noexcept {
   of->watching.disarm();
   of->end.disarm();
   unwatch(*of);
-  if (of->lease) leases_.give(*of->lease, of->name, boot_clock::now());
+  if (of->lease) leases_.give(*of->lease, of->claim, boot_clock::now());
   of->lease.reset();
   of->key.clear();
   of->revision = 0;

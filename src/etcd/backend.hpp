@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "engine/lock_backend.hpp"
 #include "etcd/channel.hpp"
@@ -62,6 +64,7 @@ class backend final : public engine::lock_backend {
   [[nodiscard]] bool sharded() const noexcept override { return false; }
 
  private:
+  struct position;
   struct taking;
   struct passing;
   struct renewal;
@@ -70,7 +73,9 @@ class backend final : public engine::lock_backend {
   using given_handler = std::function<void(engine::answer<engine::ownership>&&, bool was_held)>;
 
   [[nodiscard]] place_ptr find(std::string_view owner) const;
-  [[nodiscard]] place_ptr at(std::string_view name, engine::acquire_request const& request);
+  [[nodiscard]] place_ptr at(engine::recipe const& lock_recipe, std::string_view name,
+                             engine::acquire_request const& request);
+  void name_key(place& of) const;
   static void enqueue(place_ptr const& of, callback<void()> step);
   static void go_on(place_ptr const& of);
   /// At once if the client is shut.
@@ -85,7 +90,10 @@ class backend final : public engine::lock_backend {
   void look(taking_ptr const& wanted);
   void on_looked(taking_ptr const& wanted, response<outcome>&& answer);
   void remove_stale(taking_ptr const& wanted, key_value const& stale);
-  void on_position(taking_ptr const& wanted, found const& before, found const& first, std::int64_t revision);
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> waits_for(place const& of) const;
+  [[nodiscard]] range oldest_of(place const& of) const;
+  void ask_position(transaction& request, place const& of) const;
+  void on_position(taking_ptr const& wanted, position const& is, std::int64_t revision);
   void finish_granted(taking_ptr const& wanted);
   void finish_busy(taking_ptr const& wanted, found const& first);
   template <class Answer>

@@ -90,14 +90,14 @@ struct backend::passing {
   handler<engine::passed> done{};
 };
 
-void backend::pass(engine::recipe const& /*lock_recipe*/, engine::owned lease,
-                   engine::release_policy /*policy*/, engine::acquire_request const& next,
-                   handler<engine::passed> done, scripting::send_options send) {
+void backend::pass(engine::recipe const& lock_recipe, engine::owned lease, engine::release_policy /*policy*/,
+                   engine::acquire_request const& next, handler<engine::passed> done,
+                   scripting::send_options send) {
   auto const all = std::make_shared<passing>();
   all->from = find(lease.owner);
   all->done = std::move(done);
   all->to = std::make_shared<taking>();
-  all->to->of = at(lease.name, next);
+  all->to->of = at(lock_recipe, lease.name, next);
   all->to->ttl = next.ttl;
   all->to->join = true;
   all->to->send = send;
@@ -142,7 +142,7 @@ void backend::begin_passing(std::shared_ptr<passing> const& all) {
   }
   from.watching.disarm();
   from.end.disarm();
-  to.lease = leases_.take(to.name, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
+  to.lease = leases_.take(to.claim, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
   leases_.when_granted(
       to.lease, all->to->send, [this, all, end_without](response<lease_grant> const* failure) {
         auto& old = *all->from;
@@ -152,16 +152,12 @@ void backend::begin_passing(std::shared_ptr<passing> const& all) {
           end_without(no_outcome<engine::passed>(*failure), true);
           return;
         }
-        auto const folder = keys::folder(prefix_, fresh.name);
-        auto const end = keys::end_of(folder);
-        fresh.key = keys::place(folder, fresh.lease->id);
-        transaction request{
-            .when = {{.key = old.key, .equals = old.revision}},
-            .then = {etcd::remove{old.key},
-                     put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id},
-                     range{.key = folder, .end = end, .sorted = range::order::newest_first, .limit = 2},
-                     range{.key = folder, .end = end, .limit = 1}},
-            .otherwise = {range{.key = fresh.key}}};
+        name_key(fresh);
+        transaction request{.when = {{.key = old.key, .equals = old.revision}},
+                            .then = {etcd::remove{old.key},
+                                     put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id}},
+                            .otherwise = {range{.key = fresh.key}}};
+        ask_position(request, fresh);
         server_.transact(std::move(request), all->to->send,
                          [this, all](response<outcome>&& answer) { on_passed(all, std::move(answer)); });
       });
@@ -206,10 +202,9 @@ void backend::on_passed(std::shared_ptr<passing> const& all, response<outcome>&&
     look(wanted);
   } else {
     to.revision = revision;
-    auto& newest = answers.at(2);
-    std::erase_if(newest.keys, [&](key_value const& each) { return each.key == to.key; });
-    to.ahead = newest.count - 1;
-    on_position(wanted, newest, answers.at(3), revision);
+    position const is{to, std::move(answer.value), 2};
+    to.ahead = is.others;
+    on_position(wanted, is, revision);
   }
   go_on(from);
 }

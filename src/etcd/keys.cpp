@@ -12,6 +12,10 @@ namespace holdfast::etcd::keys {
 namespace {
 
 constexpr std::string_view petition{"\nasked "};
+/// No digit, so that no other place begins so.
+constexpr std::string_view reads{"read-"};
+
+std::string_view last_part(std::string_view key) { return key.substr(key.rfind('/') + 1); }
 
 }  // namespace
 
@@ -39,6 +43,19 @@ std::string digits_of(std::int64_t lease) {
 std::string place(std::string_view folder, std::int64_t lease) {
   return std::string{folder}.append(digits_of(lease));
 }
+
+std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner) {
+  std::string key{folder};
+  key.append(reads).append(digits_of(lease)).append(1, '-').append(owner.substr(owner.rfind(':') + 1));
+  return key;
+}
+
+std::vector<std::pair<std::string, std::string>> all_but_readers(std::string const& folder) {
+  auto const first = folder + std::string{reads};
+  return {{folder, first}, {end_of(first), end_of(folder)}};
+}
+
+bool is_readers(std::string_view key) { return last_part(key).starts_with(reads); }
 
 std::string value(std::string_view owner, std::string const& label) {
   auto const self = engine::describe_self(label);
@@ -88,8 +105,11 @@ bool is_wanted_back(std::string_view value) {
 std::optional<std::string> name_in(std::string_view prefix, std::string_view key, std::int64_t lease) {
   if (lease == 0 || !key.starts_with(prefix)) return std::nullopt;
   auto const slash = key.rfind('/');
-  if (slash == std::string_view::npos || slash <= prefix.size() || key.substr(slash + 1) != digits_of(lease))
-    return std::nullopt;
+  if (slash == std::string_view::npos || slash <= prefix.size()) return std::nullopt;
+  auto const place = key.substr(slash + 1);
+  auto const digits = digits_of(lease);
+  auto const is_reading = place.starts_with(std::string{reads}.append(digits).append(1, '-'));
+  if (place != digits && !is_reading) return std::nullopt;
   return std::string{key.substr(prefix.size(), slash - prefix.size())};
 }
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace holdfast::etcd::keys {
 
@@ -21,6 +23,14 @@ inline constexpr std::string_view mark{"holdfast "};
 [[nodiscard]] std::string digits_of(std::int64_t lease);
 /// The place of the owner of that lease.
 [[nodiscard]] std::string place(std::string_view folder, std::int64_t lease);
+
+/// The place of a reader, which is under that lease. Many owners of a client may read at a time, so the
+/// number of the owner id is in it.
+[[nodiscard]] std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner);
+/// The keys of a lock that such a place waits for, as ranges from the first to the second: all but readers.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> all_but_readers(std::string const& folder);
+/// Whether that place of a lock is a reader's.
+[[nodiscard]] bool is_readers(std::string_view key);
 
 /// What a place holds: the owner id, and who that is, for those that wait. Go leaves it empty.
 [[nodiscard]] std::string value(std::string_view owner, std::string const& label);

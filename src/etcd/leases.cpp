@@ -28,17 +28,17 @@ leases::leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<m
                std::function<void(lease_ptr const&)> on_over)
     : loop_{loop}, server_{to}, channel_{over}, mail_{std::move(mail)}, on_over_{std::move(on_over)} {}
 
-lease_ptr leases::take(std::string_view name, std::chrono::seconds ttl) {
+lease_ptr leases::take(std::string_view claim, std::chrono::seconds ttl) {
   for (auto const& each : all_) {
-    if (each->ttl != ttl || each->over || each->retired || each->names.contains(name)) continue;
-    each->names.emplace(name);
+    if (each->ttl != ttl || each->over || each->retired || each->claims.contains(claim)) continue;
+    each->claims.emplace(claim);
     return each;
   }
   auto const added = std::make_shared<held_lease>(ttl);
   added->tick.set([this, weak = std::weak_ptr{added}] {
     if (auto const still = weak.lock()) look(still);
   });
-  added->names.emplace(name);
+  added->claims.emplace(claim);
   all_.push_back(added);
   return added;
 }
@@ -47,10 +47,10 @@ bool leases::has(std::int64_t id) const noexcept {
   return std::ranges::find(all_, id, &held_lease::id) != all_.end();
 }
 
-void leases::give(held_lease& from, std::string_view name, time_point now) noexcept {
-  if (auto const known = from.names.find(name); known != from.names.end()) from.names.erase(known);
+void leases::give(held_lease& from, std::string_view claim, time_point now) noexcept {
+  if (auto const known = from.claims.find(claim); known != from.claims.end()) from.claims.erase(known);
   from.used_at = now;
-  if (from.retired && from.names.empty() && !stopped_) loop_.arm(from.tick, now);
+  if (from.retired && from.claims.empty() && !stopped_) loop_.arm(from.tick, now);
 }
 
 void leases::leave_behind(held_lease& under, std::string key, std::string value) {
@@ -151,7 +151,7 @@ void leases::note_over(lease_ptr const& gone) {
 void leases::look(lease_ptr const& at) {
   auto const now = boot_clock::now();
   if (stopped_ || at->over || at->id == 0) return;
-  auto const unused = at->names.empty() && at->until_alive.empty();
+  auto const unused = at->claims.empty() && at->until_alive.empty();
   if (unused && (at->retired || now - at->used_at >= at->ttl)) {
     revoke(at);
     return;
@@ -188,7 +188,8 @@ void leases::stop() {
     each->over = true;
     for (auto const& waiting : std::exchange(each->until_alive, {})) waiting(false);
     // A key that is kept, or whose release isn't confirmed, stays for its ttl.
-    if (each->id != 0 && each->names.empty()) channel_.revoke(each->id, revoke_timeout, [](status const&) {});
+    if (each->id != 0 && each->claims.empty())
+      channel_.revoke(each->id, revoke_timeout, [](status const&) {});
   }
 }
 

@@ -41,7 +41,7 @@ struct held_lease {
   using handler = std::function<void(response<lease_grant> const*)>;
   std::vector<handler> until_granted{};
   std::vector<std::function<void(bool alive)>> until_alive{};  ///< for the next answer
-  std::set<std::string, std::less<>> names{};                  ///< of its keys
+  std::set<std::string, std::less<>> claims{};                 ///< of its keys
   time_point used_at{};
   struct remains {
     std::string key;
@@ -59,10 +59,11 @@ class leases {
   leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<mailbox> mail,
          std::function<void(lease_ptr const&)> on_over);
 
-  /// A lease with that ttl that has no key of that name; the name counts from now on.
-  [[nodiscard]] lease_ptr take(std::string_view name, std::chrono::seconds ttl);
+  /// A lease with that ttl under which nobody has that claim: the name of a lock, of which it can have one
+  /// key. The claim counts from now on.
+  [[nodiscard]] lease_ptr take(std::string_view claim, std::chrono::seconds ttl);
   [[nodiscard]] bool has(std::int64_t id) const noexcept;
-  void give(held_lease& from, std::string_view name, time_point now) noexcept;
+  void give(held_lease& from, std::string_view claim, time_point now) noexcept;
   /// A key that may be there, or appear, and mustn't stay.
   void leave_behind(held_lease& under, std::string key, std::string value);
 

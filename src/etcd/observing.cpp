@@ -21,8 +21,8 @@ void backend::look_again_soon() {
   if (!wake_all_.armed()) loop_.arm(wake_all_, boot_clock::now() + pause_without_watches);
 }
 
-/// From the revision on in which an observer has seen that: the key of the leader is watched for any change, or
-/// all places for a new one, if nobody leads. Whoever gets in line behind a leader disturbs nobody.
+/// From the revision on in which an observer has seen that: the key of the leader is watched for any change,
+/// or all places for a new one, if nobody leads. Whoever gets in line behind a leader disturbs nobody.
 void backend::observe(std::string const& name, std::string const& first, std::int64_t revision) {
   auto const listened_on = names::leader(name);
   if (!listeners_.contains(listened_on)) return;

@@ -16,6 +16,8 @@ namespace holdfast::etcd {
 struct place {
   std::string owner{};
   std::string name{};
+  bool reads = false;           ///< beside other readers
+  std::string claim{};          ///< what it is among the keys of its lease: see leases::take
   std::string value{};          ///< of its key
   lease_ptr lease{};            ///< null: there is no key
   std::string key{};            ///< empty until the lease is granted

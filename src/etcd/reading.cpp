@@ -20,11 +20,27 @@ process_info owner_of(key_value const& place) {
   return process;
 }
 
+hold_info hold_of(key_value const& place) {
+  return {.process = owner_of(place),
+          .side = keys::is_readers(place.key) ? hold_side::read : hold_side::exclusive,
+          .lease = keys::digits_of(place.lease),
+          .token = place.create_revision};
+}
+
+void read_readers(lock_state& to, std::span<key_value const> readers) {
+  to.kind = lock_kind::read_write;
+  to.holders.reserve(readers.size());
+  for (auto const& each : readers) to.holders.push_back(hold_of(each));
+  to.holder = to.holders.front().process;
+  to.token = to.holders.back().token;
+  to.holding = std::ssize(to.holders);
+}
+
 void read_holder(lock_state& to, key_value const& first) {
-  to.holder = owner_of(first);
+  to.holders.push_back(hold_of(first));
+  to.holder = to.holders.front().process;
   to.token = first.create_revision;
   to.holding = 1;
-  to.holders.push_back({.process = to.holder, .lease = keys::digits_of(first.lease)});
   to.kind = keys::owner_in(first.value).empty() ? lock_kind::foreign : lock_kind::exclusive;
   // A leader, by Go's concurrency.Election or etcdctl elect, has its value in its key.
   if (to.kind == lock_kind::foreign && !first.value.empty())
@@ -39,8 +55,8 @@ std::string in_the_way(key_value const& first) {
 
 }  // namespace
 
-/// A holder that is no candidate, of Holdfast, says so. Go's concurrency.Mutex can't be told from a leader that
-/// has proclaimed nothing.
+/// A holder that is no candidate, of Holdfast, says so. Go's concurrency.Mutex can't be told from a leader
+/// that has proclaimed nothing.
 viewer::leading read_first(key_value const& first) {
   auto const leads = keys::owner_in(first.value).empty();
   return {.leads = leads,
@@ -59,7 +75,16 @@ lock_state read_queue(std::string_view prefix, std::string const& name, found co
   auto const strange = std::ranges::count_if(keys.keys, [&](auto const& each) { return !is_place(each); });
   auto rest = std::span{keys.keys};
   state.waiting = keys.count - strange;
-  if (is_place(rest.front())) {
+  // Readers that came before all others hold it together.
+  auto const reading = static_cast<std::size_t>(
+      std::ranges::distance(rest.begin(), std::ranges::find_if(rest, [&](auto const& each) {
+                              return !is_place(each) || !keys::is_readers(each.key);
+                            })));
+  if (reading > 0) {
+    read_readers(state, rest.first(reading));
+    rest = rest.subspan(reading);
+    state.waiting -= std::ssize(state.holders);
+  } else if (is_place(rest.front())) {
     read_holder(state, rest.front());
     rest = rest.subspan(1);
     --state.waiting;
@@ -70,8 +95,9 @@ lock_state read_queue(std::string_view prefix, std::string const& name, found co
   for (auto const& each : rest) {
     if (state.queue.size() == queue_entries) break;
     if (!is_place(each)) continue;
+    auto const hold = hold_of(each);
     state.queue.push_back(
-        {.process = owner_of(each), .token = each.create_revision, .lease = keys::digits_of(each.lease)});
+        {.process = hold.process, .side = hold.side, .token = hold.token, .lease = hold.lease});
   }
   return state;
 }

@@ -1,6 +1,7 @@
 // How a lock on etcd is asked for.
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "etcd/backend.hpp"
@@ -20,11 +21,11 @@ constexpr milliseconds unknown_ttl{-2};
 
 }  // namespace
 
-void backend::acquire(engine::recipe const& /*lock_recipe*/, std::string_view name,
+void backend::acquire(engine::recipe const& lock_recipe, std::string_view name,
                       engine::acquire_request const& request, handler<engine::verdict> done,
                       scripting::send_options send) {
   auto const wanted = std::make_shared<taking>();
-  wanted->of = at(name, request);
+  wanted->of = at(lock_recipe, name, request);
   wanted->ttl = request.ttl;
   wanted->join = request.join;
   wanted->send = send;
@@ -35,7 +36,7 @@ void backend::acquire(engine::recipe const& /*lock_recipe*/, std::string_view na
 void backend::take(taking_ptr const& wanted) {
   auto& of = *wanted->of;
   if (of.lease && of.lease->over) {
-    leases_.give(*of.lease, of.name, boot_clock::now());
+    leases_.give(*of.lease, of.claim, boot_clock::now());
     of.lease.reset();
     of.revision = 0;
     of.held = false;
@@ -50,7 +51,7 @@ void backend::take(taking_ptr const& wanted) {
                                 keys::folder(prefix_, of.name) + "\"?")}});
     return;
   }
-  if (!of.lease) of.lease = leases_.take(of.name, std::chrono::ceil<std::chrono::seconds>(wanted->ttl));
+  if (!of.lease) of.lease = leases_.take(of.claim, std::chrono::ceil<std::chrono::seconds>(wanted->ttl));
   leases_.when_granted(of.lease, wanted->send, [this, wanted](response<lease_grant> const* failure) {
     auto& granted = *wanted->of;
     if (failure != nullptr) {
@@ -58,7 +59,7 @@ void backend::take(taking_ptr const& wanted) {
       finish_failed(wanted, *failure);
       return;
     }
-    granted.key = keys::place(keys::folder(prefix_, granted.name), granted.lease->id);
+    name_key(granted);
     if (granted.revision == 0) {
       make_key(wanted);
     } else {
@@ -67,21 +68,59 @@ void backend::take(taking_ptr const& wanted) {
   });
 }
 
-/// Who waits makes its key in any case. Who only tries makes it if there is none.
+void backend::name_key(place& of) const {
+  auto const folder = keys::folder(prefix_, of.name);
+  of.key = of.reads ? keys::reading_place(folder, of.lease->id, of.owner) : keys::place(folder, of.lease->id);
+}
+
+std::vector<std::pair<std::string, std::string>> backend::waits_for(place const& of) const {
+  auto folder = keys::folder(prefix_, of.name);
+  if (of.reads) return keys::all_but_readers(folder);
+  auto end = keys::end_of(folder);
+  return {{std::move(folder), std::move(end)}};
+}
+
+range backend::oldest_of(place const& of) const {
+  auto const folder = keys::folder(prefix_, of.name);
+  return {.key = folder, .end = keys::end_of(folder), .limit = 1};
+}
+
+/// Whoever writes waits for all that came earlier, whatever they are; a reader for all of them but readers.
+void backend::ask_position(transaction& request, place const& of) const {
+  for (auto const& [first, end] : waits_for(of)) {
+    request.then.emplace_back(range{.key = first,
+                                    .end = end,
+                                    .sorted = range::order::newest_first,
+                                    .limit = 2,  // its own may be among them
+                                    .max_create_revision = of.revision});
+  }
+  request.then.emplace_back(oldest_of(of));
+}
+
+backend::position::position(place const& of, outcome&& answer, std::size_t from) {
+  first = std::move(answer.answers.back());
+  answer.answers.pop_back();
+  for (auto& part : std::span{answer.answers}.subspan(from)) {
+    others += part.count;
+    for (auto& each : part.keys) {
+      if (each.key == of.key) continue;
+      if (!before || each.create_revision > before->create_revision) before = std::move(each);
+    }
+  }
+  if (!of.reads) --others;  // itself
+}
+
+/// Who waits makes its key in any case. Who only tries makes it if there is none that it would wait for.
 void backend::make_key(taking_ptr const& wanted) {
   auto const& of = *wanted->of;
-  auto const folder = keys::folder(prefix_, of.name);
-  auto const end = keys::end_of(folder);
-  range const first{.key = folder, .end = end, .limit = 1};
-  transaction request{.then = {put{.key = of.key, .value = of.value, .lease = of.lease->id}},
-                      .otherwise = {range{.key = of.key}, first}};
+  transaction request{.when = {{.key = of.key, .equals = std::int64_t{0}}},
+                      .then = {put{.key = of.key, .value = of.value, .lease = of.lease->id}},
+                      .otherwise = {range{.key = of.key}, oldest_of(of)}};
   if (wanted->join) {
-    request.when.push_back({.key = of.key, .equals = std::int64_t{0}});
-    request.then.emplace_back(
-        range{.key = folder, .end = end, .sorted = range::order::newest_first, .limit = 2});
-    request.then.emplace_back(first);
+    ask_position(request, of);
   } else {
-    request.when.push_back({.key = folder, .end = end, .equals = std::int64_t{0}});
+    for (auto const& [first, end] : waits_for(of))
+      request.when.push_back({.key = first, .end = end, .equals = std::int64_t{0}});
   }
   server_.transact(std::move(request), wanted->send,
                    [this, wanted](response<outcome>&& answer) { on_made(wanted, std::move(answer)); });
@@ -109,10 +148,9 @@ void backend::on_made(taking_ptr const& wanted, response<outcome>&& answer) {
       finish_granted(wanted);
       return;
     }
-    auto& newest = answers.at(1);
-    std::erase_if(newest.keys, [&](key_value const& each) { return each.key == of.key; });
-    of.ahead = newest.count - 1;
-    on_position(wanted, newest, answers.at(2), revision);
+    position const is{of, std::move(answer.value), 1};
+    of.ahead = is.others;
+    on_position(wanted, is, revision);
     return;
   }
   auto const& own = answers.at(0).keys;
@@ -142,15 +180,8 @@ void backend::remove_stale(taking_ptr const& wanted, key_value const& stale) {
 
 void backend::look(taking_ptr const& wanted) {
   auto const& of = *wanted->of;
-  auto const folder = keys::folder(prefix_, of.name);
-  auto const end = keys::end_of(folder);
-  transaction request{.when = {{.key = of.key, .equals = of.revision}},
-                      .then = {range{.key = folder,
-                                     .end = end,
-                                     .sorted = range::order::newest_first,
-                                     .limit = 1,
-                                     .max_create_revision = of.revision - 1},
-                               range{.key = folder, .end = end, .limit = 1}}};
+  transaction request{.when = {{.key = of.key, .equals = of.revision}}};
+  ask_position(request, of);
   server_.transact(std::move(request), wanted->send,
                    [this, wanted](response<outcome>&& answer) { on_looked(wanted, std::move(answer)); });
 }
@@ -169,17 +200,18 @@ void backend::on_looked(taking_ptr const& wanted, response<outcome>&& answer) {
     return;
   }
   leases::note_majority(*of.lease, answer.value, answer.sent_at);
-  on_position(wanted, answer.value.answers.at(0), answer.value.answers.at(1), answer.value.revision);
+  auto const revision = answer.value.revision;
+  on_position(wanted, position{of, std::move(answer.value), 0}, revision);
 }
 
-void backend::on_position(taking_ptr const& wanted, found const& before, found const& first,
-                          std::int64_t revision) {
+void backend::on_position(taking_ptr const& wanted, position const& is, std::int64_t revision) {
   auto& of = *wanted->of;
-  if (before.keys.empty()) {
+  if (!is.before) {
     finish_granted(wanted);
     return;
   }
-  auto const& next = before.keys.front();
+  auto const& next = *is.before;
+  auto const& first = is.first;
   if (next.lease == 0) {
     auto const reason = std::make_shared<error const>(
         errc::wrong_type,

@@ -41,7 +41,7 @@ class viewer {
 
   /// Who leads an election.
   struct leading {
-    bool leads = false;  ///< somebody does; false: the lock is free, or held by one that is no leader
+    bool leads = false;   ///< somebody does; false: the lock is free, or held by one that is no leader
     std::string owner{};  ///< its lease
     std::int64_t term = 0;
     std::string value{};
@@ -51,10 +51,10 @@ class viewer {
   /// to ask again.
   virtual void read_leader(std::string const& name, handler<leading> done) = 0;
 
-  /// Asks the holder to give the lock back. False: it doesn't have it any more.
-  virtual void ask_holder(lock_state const& seen, handler<bool> done) = 0;
-  /// Deletes the holder's key. False: it isn't there any more.
-  virtual void take(lock_state const& seen, handler<bool> done) = 0;
+  /// Asks that holder to give the lock back. False: it doesn't have it any more.
+  virtual void ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) = 0;
+  /// Deletes that holder's key. False: it isn't there any more.
+  virtual void take(std::string const& name, hold_info const& holder, handler<bool> done) = 0;
 
   /// What the members say of themselves.
   virtual void examine(handler<cluster_view> done) = 0;

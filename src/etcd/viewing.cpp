@@ -12,8 +12,9 @@
 namespace holdfast::etcd {
 namespace {
 
-/// Keys of one queue in a look without entries: enough to tell places from other keys.
-constexpr std::int64_t fewest_keys = 32;
+/// Keys of one queue in a look without entries: enough to tell places from other keys, and readers that hold
+/// it from those that wait.
+constexpr std::int64_t fewest_keys = 128;
 constexpr std::int64_t keys_of_a_page = 1000;
 constexpr milliseconds examination_time{3'000};
 constexpr std::chrono::seconds one_second{1};
@@ -152,14 +153,21 @@ void viewing::read_leader(std::string const& name, handler<leading> done) {
       });
 }
 
-void viewing::ask_holder(lock_state const& seen, handler<bool> done) {
-  auto const lease = lease_in(seen.holders.at(0).lease);
-  auto const key = keys::place(keys::folder(prefix_, seen.name), lease);
+std::string viewing::key_of(std::string const& name, hold_info const& holder) const {
+  auto const folder = keys::folder(prefix_, name);
+  auto const lease = lease_in(holder.lease);
+  return holder.side == hold_side::read ? keys::reading_place(folder, lease, holder.process.owner)
+                                        : keys::place(folder, lease);
+}
+
+void viewing::ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) {
+  auto const lease = lease_in(holder.lease);
+  auto const key = key_of(name, holder);
   auto const by = uuid_ + ' ' + engine::describe_self(label_).to_string();
   // Its value has to be kept.
   server_.transact(
-      {.when = {{.key = key, .equals = seen.token}}, .then = {range{.key = key}}}, {},
-      [this, key, lease, by, token = seen.token, done = std::move(done)](response<outcome>&& answer) {
+      {.when = {{.key = key, .equals = holder.token}}, .then = {range{.key = key}}}, {},
+      [this, key, lease, by, token = holder.token, done = std::move(done)](response<outcome>&& answer) {
         if (!answer.ok() || !answer.value.succeeded) {
           done(failure_of(answer), false);
           return;
@@ -173,9 +181,9 @@ void viewing::ask_holder(lock_state const& seen, handler<bool> done) {
       });
 }
 
-void viewing::take(lock_state const& seen, handler<bool> done) {
-  auto const key = keys::place(keys::folder(prefix_, seen.name), lease_in(seen.holders.at(0).lease));
-  server_.transact({.when = {{.key = key, .equals = seen.token}}, .then = {remove{key}}}, {},
+void viewing::take(std::string const& name, hold_info const& holder, handler<bool> done) {
+  auto const key = key_of(name, holder);
+  server_.transact({.when = {{.key = key, .equals = holder.token}}, .then = {remove{key}}}, {},
                    [this, done = std::move(done)](response<outcome>&& answer) {
                      // A copy that was carried out before leaves nothing.
                      done(failure_of(answer), answer.ok() && (answer.value.succeeded || answer.resent));

@@ -49,10 +49,11 @@ hand_over_result ask_to_hand_over(client& redis, std::string_view name, std::str
   ranges::check(force_options{.grace = grace}, ranges::of_force,
                 [](char const* option) { return std::string{option}; });
   auto const server = engine::access::core_of(redis);
-  sync::check(!server->constants().deployment.etcd,
-              server->constants().url +
-                  ": on etcd a leader can't be asked to hand over: its key has the value that it has proclaimed, "
-                  "and no place for a question; election::resign_to() names the next candidate");
+  sync::check(
+      !server->constants().deployment.etcd,
+      server->constants().url +
+          ": on etcd a leader can't be asked to hand over: its key has the value that it has proclaimed, "
+          "and no place for a question; election::resign_to() names the next candidate");
   server->constants().check_kind(engine::votes::none);
   auto const leader = leader_of(*server, name);
   if (!leader) return hand_over_result::no_leader;

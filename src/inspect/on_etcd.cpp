@@ -22,6 +22,8 @@ using clock = std::chrono::steady_clock;
 using etcd::viewer;
 
 constexpr auto look_every = 20ms;
+/// Of those that read at a time so many are taken away.
+constexpr std::size_t most_readers = 1000;
 
 using states = std::vector<lock_state>;
 
@@ -50,23 +52,29 @@ bool show(engine::core& server, std::span<std::string const> names,
   return true;
 }
 
-bool ask_holder(engine::core& server, lock_state const& seen) {
+using holds = std::vector<hold_info>;
+
+bool ask_holder(engine::core& server, std::string const& name, hold_info const& holder) {
   return server.requests().ask_viewer<bool>(
-      [&](viewer& view, viewer::handler<bool> done) { view.ask_holder(seen, std::move(done)); });
+      [&](viewer& view, viewer::handler<bool> done) { view.ask_holder(name, holder, std::move(done)); });
 }
 
-bool take(engine::core& server, lock_state const& seen) {
+bool take(engine::core& server, std::string const& name, hold_info const& holder) {
   return server.requests().ask_viewer<bool>(
-      [&](viewer& view, viewer::handler<bool> done) { view.take(seen, std::move(done)); });
+      [&](viewer& view, viewer::handler<bool> done) { view.take(name, holder, std::move(done)); });
 }
 
-/// Whether that holder has given the lock back within the time.
-bool gives_back(engine::core& server, lock_state const& seen, std::chrono::milliseconds grace) {
+/// Those that haven't given the lock back within the time.
+holds left_after(engine::core& server, std::string const& name, holds asked,
+                 std::chrono::milliseconds grace) {
   auto const end = clock::now() + grace;
   for (;;) {
-    if (look_at(server, seen.name).token != seen.token) return true;
+    auto const now = look_at(server, name, most_readers).holders;
+    std::erase_if(asked, [&](hold_info const& each) {
+      return std::ranges::find(now, each.token, &hold_info::token) == now.end();
+    });
     auto const remaining = end - clock::now();
-    if (remaining <= 0ms) return false;
+    if (asked.empty() || remaining <= 0ms) return asked;
     std::this_thread::sleep_for(std::min<clock::duration>(remaining, look_every));
   }
 }
@@ -112,18 +120,24 @@ void for_each_lock(engine::core& server, std::string_view pattern,
 force_result force_release(engine::core& server, std::string_view name, force_options const& options) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   check_wire(server, options.of);
-  auto const seen = look_at(server, name);
+  auto const seen = look_at(server, name, most_readers);
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
-  if (!options.owner.empty() && options.owner != seen.holder.owner) return force_result::changed;
+  auto meant = seen.holders;
+  if (!options.owner.empty())
+    std::erase_if(meant, [&](hold_info const& each) { return each.process.owner != options.owner; });
+  if (meant.empty()) return force_result::changed;
   if (seen.kind == lock_kind::foreign) {
     // Go's sessions hear of nothing but the end of their key.
     if (!options.foreign) return force_result::refused_foreign;
-    return take(server, seen) ? force_result::deleted : force_result::not_held;
+    return take(server, seen.name, meant.front()) ? force_result::deleted : force_result::not_held;
   }
-  if (!ask_holder(server, seen)) return force_result::not_held;
-  if (gives_back(server, seen, options.grace)) return force_result::released_by_holder;
-  return take(server, seen) ? force_result::deleted : force_result::released_by_holder;
+  std::erase_if(meant, [&](hold_info const& each) { return !ask_holder(server, seen.name, each); });
+  if (meant.empty()) return force_result::not_held;
+  auto const left = left_after(server, seen.name, std::move(meant), options.grace);
+  auto const taken =
+      std::ranges::count_if(left, [&](hold_info const& each) { return take(server, seen.name, each); });
+  return taken > 0 ? force_result::deleted : force_result::released_by_holder;
 }
 
 }  // namespace holdfast::inspection::on_etcd

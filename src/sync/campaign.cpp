@@ -16,16 +16,15 @@ namespace {
 constexpr std::size_t longest_value = 65536;
 
 /// The value is a part of the lock, and needs no publication.
-bool has_value_in_lock(campaign_place const& place) {
-  return place.binding.queue()->lock_recipe().on_etcd;
-}
+bool has_value_in_lock(campaign_place const& place) { return place.binding.queue()->lock_recipe().on_etcd; }
 
 void check_value(std::string_view value, campaign_place const& place) {
   auto const& name = place.binding.name();
   check(value.size() <= longest_value, "the value of a leader of \"" + name +
                                            "\" has at most 65536 bytes, not " + std::to_string(value.size()));
   check(!has_value_in_lock(place) || !value.starts_with(etcd::keys::mark),
-        "the value of a leader of \"" + name + "\" can't begin with \"holdfast \" on etcd, as the keys of locks do");
+        "the value of a leader of \"" + name +
+            "\" can't begin with \"holdfast \" on etcd, as the keys of locks do");
 }
 
 call publication(engine::core& core, lease const& leading, std::string_view name, std::string_view value) {

@@ -1,4 +1,5 @@
-/// Campaigns of one election: the lock first, then the value beside it. On etcd the place in the queue has it.
+/// Campaigns of one election: the lock first, then the value beside it. On etcd the place in the queue has
+/// it.
 #pragma once
 
 #include <holdfast/election.hpp>

@@ -23,10 +23,9 @@ leader_look look_at_leader(engine::core& core, std::string const& name) {
 
 std::vector<process_info> candidates(engine::core& core, std::string const& name) {
   using states = std::vector<lock_state>;
-  auto const seen =
-      core.requests().ask_viewer<states>([&](viewer& view, viewer::handler<states> done) {
-        view.look({name}, most_candidates, std::move(done));
-      });
+  auto const seen = core.requests().ask_viewer<states>([&](viewer& view, viewer::handler<states> done) {
+    view.look({name}, most_candidates, std::move(done));
+  });
   std::vector<process_info> all;
   all.reserve(seen.front().queue.size());
   for (auto const& waiter : seen.front().queue) all.push_back(waiter.process);
@@ -38,9 +37,10 @@ bool is_next(engine::core& core, std::string const& name, std::string_view candi
   auto const position = std::ranges::find(all, candidate, &process_info::owner);
   if (position == all.end()) return false;
   auto const before = std::distance(all.begin(), position);
-  check(before == 0, "the lead of \"" + name + "\" can't go to the candidate " + std::string{candidate} + ": " +
-                         std::to_string(before) +
-                         " came before it, and on etcd the order is that of arrival; only the next one can be named");
+  check(before == 0,
+        "the lead of \"" + name + "\" can't go to the candidate " + std::string{candidate} + ": " +
+            std::to_string(before) +
+            " came before it, and on etcd the order is that of arrival; only the next one can be named");
   return true;
 }
 

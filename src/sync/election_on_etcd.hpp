@@ -17,8 +17,8 @@ namespace holdfast::sync::on_etcd {
 /// By their leases; the values of candidates say nothing else of them.
 [[nodiscard]] std::vector<process_info> candidates(engine::core& core, std::string const& name);
 
-/// Whether that candidate leads next; false: it doesn't wait. Throws std::errc::invalid_argument if others come
-/// before it: there nobody leads before those that came earlier.
+/// Whether that candidate leads next; false: it doesn't wait. Throws std::errc::invalid_argument if others
+/// come before it: there nobody leads before those that came earlier.
 [[nodiscard]] bool is_next(engine::core& core, std::string const& name, std::string_view candidate);
 
 }  // namespace holdfast::sync::on_etcd

@@ -52,12 +52,11 @@ void leader_watch::ask(engine::lock_backend& backend, callback<void()> answered)
   auto const asks_name = naming_;
   std::string const record =
       asks_name ? names::client_record(engine::uuid_of(reports_.last()->owner)) : std::string{};
-  backend.run(
-      asks_name ? scripts::inspect::record{.record = {record}}() : recipes::plain::read_leader(name_),
-      [this, done = std::move(answered)](net::response&& response) mutable {
-        answer_ = std::move(response);
-        done();
-      });
+  backend.run(asks_name ? scripts::inspect::record{.record = {record}}() : recipes::plain::read_leader(name_),
+              [this, done = std::move(answered)](net::response&& response) mutable {
+                answer_ = std::move(response);
+                done();
+              });
   asked_name_ = asks_name;
 }
 

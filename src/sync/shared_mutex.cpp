@@ -33,7 +33,8 @@ lock_options beside_redisson(lock_options options) {
 struct plan {
   engine::recipe const& writer;
   engine::recipe const& reader;
-  bool plain;
+  bool redisson;
+  bool upgrades;  ///< the format has upgrade leases
   lock_options writer_options;
   lock_options reader_options;
 
@@ -44,10 +45,16 @@ struct plan {
   plan(sync::shared_wires const& kind, client& redis, std::string const& name, lock_options const& options)
       : writer{sync::choose(kind.writer, {&name, 1}, options, *engine::access::core_of(redis))},
         reader{sync::choose(kind.reader, {&name, 1}, options, *engine::access::core_of(redis))},
-        plain{&reader == &kind.reader.plain},
-        writer_options{plain ? engine::without_handoffs(engine::in_server_order(options))
-                             : beside_redisson(options)},
-        reader_options{plain ? engine::in_server_order(options) : beside_redisson(options)} {}
+        redisson{&reader == &kind.reader.redisson},
+        upgrades{&reader == &kind.reader.plain},
+        writer_options{redisson ? beside_redisson(options)
+                                : engine::without_handoffs(engine::in_server_order(options))},
+        reader_options{redisson ? beside_redisson(options) : engine::in_server_order(options)} {
+    sync::check(!reader.on_etcd || options.policy == sharing_policy::fair,
+                "on etcd readers and writers of \"" + name +
+                    "\" go in the order of arrival, for which Go's concurrency.Mutex waits, too; leave "
+                    "lock_options::policy out");
+  }
 };
 
 }  // namespace
@@ -105,11 +112,22 @@ struct shared_mutex::impl {
       : writers{redis, name, of.writer_options, of.writer, "the lock \"" + name + "\"", nesting::refused},
         readers{redis,           name, of.reader_options, of.reader, "the shared lock \"" + name + "\"",
                 nesting::counted} {
-    if (of.plain) upgrading.emplace(redis, name, of);
+    if (of.upgrades) upgrading.emplace(redis, name, of);
+  }
+
+  /// On etcd each place in the queue is older or newer than another one for good.
+  void check_format(char const* lack) const {
+    if (!readers.binding.queue()->lock_recipe().on_etcd) return;
+    throw error{
+        std::errc::not_supported,
+        "on etcd the shared_mutex \"" + writers.binding.name() + "\" " + lack +
+            ": whoever has waited for longer comes first, and neither a writer nor a reader can take the "
+            "place of the other; release, and acquire anew"};
   }
 
   [[nodiscard]] upgrades const& upgrading_here() const {
     if (upgrading) return *upgrading;
+    check_format("has no upgrade lease");
     throw error{std::errc::not_supported,
                 "on Redisson's wire the shared_mutex \"" + writers.binding.name() +
                     "\" has no upgrade lease: its format has no place for one; use wire::plain"};
@@ -200,6 +218,7 @@ bool shared_mutex::try_lock_shared_within(std::chrono::nanoseconds wait) {
 void shared_mutex::unlock_shared() { impl_->unlock(impl_->readers); }
 
 void shared_mutex::unlock_and_lock_shared() {
+  impl_->check_format("can't turn a writer into a reader");
   if (auto writing = impl_->writers.shape.leave()) impl_->readers.shape.add(downgrade(std::move(*writing)));
 }
 
@@ -245,6 +264,7 @@ lease become(engine::core& core, lease writing, engine::lock_queue_ptr const& to
 }  // namespace
 
 lease shared_mutex::downgrade(lease writing) {
+  impl_->check_format("can't turn a writer into a reader");
   (void)impl_->own_writer(writing, "only a lease to write can become one to read: one of");
   auto const& readers = impl_->readers.binding;
   return become(*readers.core(), std::move(writing), readers.queue(),

@@ -31,10 +31,8 @@ constexpr wires fair_wires{
 constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
 constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
 constexpr wires permit_wires{.plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr};
-constexpr wires election_wires{.plain = plain::election,
-                               .redisson = plain::election,
-                               .fenced = nullptr,
-                               .on_etcd = &etcd::election};
+constexpr wires election_wires{
+    .plain = plain::election, .redisson = plain::election, .fenced = nullptr, .on_etcd = &etcd::election};
 constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
 
 bool on_redisson(lock_options const& options, engine::core const& client) noexcept {
@@ -44,8 +42,9 @@ bool on_redisson(lock_options const& options, engine::core const& client) noexce
 shared_wires wires_of(sharing_policy const policy) noexcept {
   auto const& writer = policy == sharing_policy::prefer_writers ? plain::writer_first : plain::fair;
   auto const& reader = policy == sharing_policy::prefer_readers ? plain::reader_first : plain::reader;
-  return {.writer = {.plain = writer, .redisson = redisson::writer, .fenced = nullptr},
-          .reader = {.plain = reader, .redisson = redisson::reader, .fenced = nullptr}};
+  return {
+      .writer = {.plain = writer, .redisson = redisson::writer, .fenced = nullptr, .on_etcd = &etcd::fair},
+      .reader = {.plain = reader, .redisson = redisson::reader, .fenced = nullptr, .on_etcd = &etcd::reader}};
 }
 
 namespace {

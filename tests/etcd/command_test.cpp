@@ -68,7 +68,7 @@ TEST(etcd_command, lists_and_inspects_locks_as_on_redis) {
   EXPECT_EQ(object.wait(), 0) << object.err();
   EXPECT_THAT(object.out(),
               AllOf(HasSubstr(R"("kind":"exclusive","type":"key")"), HasSubstr(R"("wire":"etcd")"),
-                    ContainsRegex(R"re("ttl_ms":[0-9]+,"lease":"[0-9a-f]+"\}\])re"),
+                    ContainsRegex(R"re("ttl_ms":[0-9]+,"lease":"[0-9a-f]+","token":[0-9]+\}\])re"),
                     ContainsRegex(R"re("queue":\[\{.*"lease":"[0-9a-f]+","token":[0-9]+\}\])re")));
   process free{command("inspect", {"nobody"})};
   EXPECT_EQ(free.wait(), 1) << free.err();
@@ -101,11 +101,46 @@ TEST(etcd_command, watches_a_lock) {
   for (auto const& each : command("watch", {"watched", "--interval", "20ms"})) all.push_back(each);
   line_process watch{all};
   EXPECT_THAT(watch.read_line(), HasSubstr("free"));
-  process run{command("run", {"watched", "--", "sh", "-c", "read line"})};
+  process run{command("run", {"watched", "--", "sleep", "60"})};
   EXPECT_THAT(watch.read_line(), HasSubstr("acquired by"));
   run.signal(SIGTERM);
   (void)run.wait();
   EXPECT_THAT(watch.read_line(), HasSubstr("released by"));
+}
+
+TEST(etcd_command, runs_readers_together_and_a_writer_alone) {
+  process first{command("run", {"--shared", "rates", "--", "sleep", "60"})};
+  process second{command("run", {"--shared", "rates", "--", "sleep", "60"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/rates/").size() == 2; }));
+  for (auto const& side : {words{"--exclusive"}, words{}}) {
+    words rest = side;
+    rest.insert(rest.end(), {"--no-wait", "rates", "--", "true"});
+    process writer{command("run", rest)};
+    EXPECT_EQ(writer.wait(), 75) << writer.err();
+  }
+  process page{command("inspect", {"rates"})};
+  EXPECT_EQ(page.wait(), 0) << page.err();
+  EXPECT_THAT(page.out(), AllOf(HasSubstr("read_write: readers only"), ContainsRegex("holders +2")));
+  process list{command("ls", {"rat*"})};
+  EXPECT_EQ(list.wait(), 0) << list.err();
+  EXPECT_THAT(list.out(), ContainsRegex("rates +read_write"));
+  process force{command("release", {"--force", "--yes", "--grace", "20s", "rates"})};
+  EXPECT_EQ(force.wait(), 0) << force.err();
+  EXPECT_EQ(first.wait(), 79) << first.err();
+  EXPECT_EQ(second.wait(), 79) << second.err();
+}
+
+TEST(etcd_command, reads_within_a_command_that_reads) {
+  words const inner{HOLDFAST_CLI, "run",    "--url", shared_etcd().url("cli"),
+                    "--shared",   "nested", "--",    "true"};
+  words rest{"--shared", "nested", "--"};
+  rest.insert(rest.end(), inner.begin(), inner.end());
+  process reads{command("run", rest)};
+  EXPECT_EQ(reads.wait(), 0) << reads.err();
+  rest = {"nested", "--"};
+  rest.insert(rest.end(), inner.begin(), inner.end());
+  process writes{command("run", rest)};
+  EXPECT_EQ(writes.wait(), 75) << writes.err();
 }
 
 TEST(etcd_command, leads_and_shows_who_leads) {
@@ -146,7 +181,7 @@ TEST(etcd_command, says_that_nobody_answers) {
 }
 
 TEST(etcd_command, refuses_what_is_not_there) {
-  for (auto const& rest : {words{"--shared", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
+  for (auto const& rest : {words{"--slots", "2", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
                            words{"--once-per", "1h", "x", "--", "true"}}) {
     process run{command("run", rest)};
     EXPECT_EQ(run.wait(), 64) << run.err();

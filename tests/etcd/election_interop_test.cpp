@@ -29,8 +29,8 @@ class election_interop : public testing::Test {
   client etcd_{three_etcds().url(), {.patience = wait_limit, .recheck = 30s}};
 };
 
-/// `etcdctl elect`, which prints its key and its value when it leads, and resigns when it is interrupted; with
-/// -l those of each leader.
+/// `etcdctl elect`, which prints its key and its value when it leads, and resigns when it is interrupted;
+/// with -l those of each leader.
 line_process etcdctl_elect(words const& rest) {
   words command{"/usr/bin/env"};
   words elect{"elect"};

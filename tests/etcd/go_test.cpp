@@ -9,6 +9,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <atomic>
 #include <filesystem>
@@ -85,6 +86,34 @@ TEST_F(go_peer, and_we_never_hold_at_a_time) {
   EXPECT_EQ(first.read_line(wait_limit * 3), "done");
   EXPECT_EQ(second.read_line(wait_limit * 3), "done");
   EXPECT_EQ(content_of(file), std::to_string(5 * rounds));
+}
+
+TEST_F(go_peer, never_writes_while_we_read) {
+  constexpr int rounds = 25;
+  temporary_folder const folder;
+  auto const file = folder / "number";
+  std::ofstream{file} << 0;
+  auto const number = [&] { return content_of(file); };
+  auto first = peer({"count", "go_writes", file, std::to_string(rounds)});
+  auto second = peer({"count", "go_writes", file, std::to_string(rounds)});
+  client another{shared_etcd().url(), {.patience = wait_limit}};
+  std::vector<std::jthread> ours;
+  for (int i = 0; i != 4; ++i) {
+    ours.emplace_back([&, i] {
+      shared_mutex lock{i % 2 == 0 ? another : etcd_, "go_writes"};
+      for (int n = 0; n != rounds; ++n) {
+        auto const reading = lock.acquire_shared();
+        auto const before = number();
+        EXPECT_THAT(before, testing::Not(testing::IsEmpty()));
+        std::this_thread::yield();
+        EXPECT_EQ(number(), before);
+      }
+    });
+  }
+  ours.clear();
+  EXPECT_EQ(first.read_line(wait_limit * 3), "done");
+  EXPECT_EQ(second.read_line(wait_limit * 3), "done");
+  EXPECT_EQ(number(), std::to_string(2 * rounds));
 }
 
 }  // namespace

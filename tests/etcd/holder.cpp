@@ -3,6 +3,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/election.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -43,9 +44,23 @@ void lead(std::string const& url, std::string const& name, std::string const& va
   std::cout << to_string(leading.release()) << std::endl;
 }
 
+void read(std::string const& url, std::string const& name, std::chrono::milliseconds ttl) {
+  client etcd{url, {.patience = std::chrono::seconds{20}}};
+  shared_mutex lock{etcd, name, {.ttl = ttl}};
+  auto reading = lock.acquire_shared();
+  std::cout << "reads " << reading.token() << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  std::cout << to_string(reading.release()) << std::endl;
+}
+
 }  // namespace
 
 void hold_if_requested(int argc, char** argv) {
+  if (argc == 5 && std::string_view{argv[1]} == "read") {
+    read(argv[2], argv[3], std::chrono::milliseconds{std::stoi(argv[4])});
+    std::exit(0);
+  }
   if (argc == 6 && std::string_view{argv[1]} == "lead") {
     lead(argv[2], argv[3], argv[4], std::chrono::milliseconds{std::stoi(argv[5])});
     std::exit(0);
@@ -71,6 +86,10 @@ void hold_if_requested(int argc, char** argv) {
 
 holder::holder(std::string const& url, std::string const& name, std::chrono::milliseconds ttl)
     : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "hold", url, name,
+                    std::to_string(ttl.count())}} {}
+
+reader_process::reader_process(std::string const& url, std::string const& name, std::chrono::milliseconds ttl)
+    : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "read", url, name,
                     std::to_string(ttl.count())}} {}
 
 leader_process::leader_process(std::string const& url, std::string const& name, std::string const& value,

@@ -18,6 +18,12 @@ class leader_process : public line_process {
                  std::chrono::milliseconds ttl);
 };
 
+/// Reads with a shared_mutex, writes "reads TOKEN", and reads on until a line comes; then "released".
+class reader_process : public line_process {
+ public:
+  reader_process(std::string const& url, std::string const& name, std::chrono::milliseconds ttl);
+};
+
 /// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".
 class holder : public line_process {
  public:

@@ -8,6 +8,7 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <atomic>
 #include <csignal>
@@ -65,6 +66,36 @@ TEST(etcdctl, that_was_killed_is_waited_for_until_its_ttl_is_over) {
   ASSERT_THAT(other.read_line(), StartsWith("killed_etcdctl/"));
   other.kill9();
   EXPECT_TRUE(lock.try_acquire_for(wait_limit));
+}
+
+TEST(etcdctl, waits_for_our_readers_and_they_wait_for_it) {
+  client etcd{shared_etcd().url(), patient()};
+  shared_mutex lock{etcd, "read"};
+  auto reading = lock.acquire_shared();
+  auto other = etcdctl_lock("read");
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("read/").size() == 2; }));
+  EXPECT_THROW((void)other.read_line(200ms), std::runtime_error);
+  EXPECT_FALSE(lock.try_acquire_shared());
+  std::atomic<bool> entered = false;
+  std::jthread reader{[&] {
+    auto const later = lock.acquire_shared();
+    entered = true;
+  }};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("read/").size() == 3; }));
+  EXPECT_EQ(reading.release(), release_result::released);
+  EXPECT_THAT(other.read_line(), StartsWith("read/"));
+  EXPECT_FALSE(entered);
+  ::kill(other.pid(), SIGINT);
+  EXPECT_TRUE(eventually([&] { return entered.load(); }));
+}
+
+TEST(etcdctl, that_was_killed_is_waited_for_by_readers_until_its_ttl_is_over) {
+  client etcd{shared_etcd().url(), patient()};
+  shared_mutex lock{etcd, "killed_for_readers"};
+  auto other = etcdctl_lock("killed_for_readers", 2);
+  ASSERT_THAT(other.read_line(), StartsWith("killed_for_readers/"));
+  other.kill9();
+  EXPECT_TRUE(lock.try_acquire_shared_for(wait_limit));
 }
 
 TEST(etcdctl, keeps_the_order_in_which_it_and_we_came) {

@@ -67,9 +67,10 @@ struct request_patience {
 /// earlier caller than the first one.
 [[nodiscard]] bool has_place_of_another(lock_queue const& queue) noexcept;
 
-/// Whether the contender has asked for another amount than the first caller wants, or with another value. That
-/// request may have been carried out, although it was answered with an error: then the same owner would be told
-/// again that it is granted, and its caller would give back the wrong amount, or lead under the wrong value.
+/// Whether the contender has asked for another amount than the first caller wants, or with another value.
+/// That request may have been carried out, although it was answered with an error: then the same owner would
+/// be told again that it is granted, and its caller would give back the wrong amount, or lead under the wrong
+/// value.
 [[nodiscard]] bool asked_for_something_else(lock_queue const& queue) noexcept;
 
 /// How long a contender sleeps that messages wake: until the end of the holder's ttl, or `recheck`.

@@ -29,6 +29,15 @@ constinit engine::recipe const fair{.kind = history::kind::fair,
                                     .pass = pass,
                                     .abandon = abandon};
 
+constinit engine::recipe const reader{.kind = history::kind::read,
+                                      .order = order::strict,
+                                      .sharing = sharing::shared,
+                                      .join_time = join_time_of_readers,
+                                      .scriptless = true,
+                                      .on_etcd = true,
+                                      .acquire = nullptr,
+                                      .abandon = abandon};
+
 constinit engine::recipe const election{.kind = history::kind::election,
                                         .order = order::strict,
                                         .scriptless = true,

@@ -1,4 +1,4 @@
-/// The exclusive locks on etcd. The backend there (src/etcd) makes the requests; docs/etcd.md has the keys.
+/// The locks on etcd. The backend there (src/etcd) makes the requests; docs/etcd.md has the keys.
 #pragma once
 
 #include "engine/recipe.hpp"
@@ -9,7 +9,9 @@ namespace holdfast::recipes::etcd {
 extern engine::recipe const exclusive;
 /// Each caller has a place of its own.
 extern engine::recipe const fair;
-/// The same, and each place says what its candidate proclaims.
+/// Beside other readers; the others of that name wait for them.
+extern engine::recipe const reader;
+/// The same as `fair`, and each place says what its candidate proclaims.
 extern engine::recipe const election;
 
 }  // namespace holdfast::recipes::etcd

@@ -17,10 +17,6 @@ namespace shared_calls {
 
 namespace lua = scripts::shared;
 
-/// How long callers may join an acquisition of their process. Readers that come later ask the server, which
-/// knows of the writers that wait.
-constexpr std::chrono::milliseconds join_time{1};
-
 std::string reader_id(std::string_view owner) { return std::string{owner}.append(names::reader_suffix); }
 std::string upgrade_id(std::string_view owner) { return std::string{owner}.append(names::upgrade_suffix); }
 std::string writer_id(std::string_view owner) { return std::string{owner}; }
@@ -164,7 +160,7 @@ constinit engine::recipe const reader{.kind = history::kind::read,
                                       .order = order::strict,
                                       .sharing = sharing::shared,
                                       .blocked_by = blocked_by::writer,
-                                      .join_time = shared_calls::join_time,
+                                      .join_time = join_time_of_readers,
                                       .acquire = shared_calls::acquire,
                                       .fast_acquire = shared_calls::fast_acquire,
                                       .release = shared_calls::leave<shared_calls::lua::release>,

@@ -6,7 +6,9 @@
 #include <gmock/gmock.h>
 
 #include <holdfast/client.hpp>
+#include <holdfast/election.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 namespace holdfast::test {
 namespace {
@@ -65,6 +67,31 @@ TEST_F(etcd_faults, a_request_that_is_carried_out_behind_the_release_leaves_no_k
   EXPECT_EQ(next.release(), release_result::released);
   EXPECT_EQ(other.release(), release_result::released);
   EXPECT_TRUE(eventually([&] { return !the_store().has_lease(lease); }));
+}
+
+TEST_F(etcd_faults, a_late_request_of_a_reader_or_a_candidate_leaves_no_key_either) {
+  mutex lasting{etcd_, "lasting_beside", {.ttl = 3s}};
+  auto const other = lasting.acquire();
+  shared_mutex reads{etcd_, "late_reader", {.ttl = 3s}};
+  election contested{etcd_, "late_candidate", {.ttl = 3s}};
+  the_store().hold_back_next_put();
+  auto reading = reads.acquire_shared();
+  ASSERT_TRUE(the_store().holds_back());
+  EXPECT_EQ(reading.release(), release_result::released);
+  the_store().carry_out();
+  ASSERT_THAT(the_store().keys("late_reader/"), SizeIs(1));
+  the_store().hold_back_next_put();
+  auto leading = contested.campaign("value");
+  ASSERT_TRUE(the_store().holds_back());
+  EXPECT_EQ(leading.release(), release_result::released);
+  the_store().carry_out();
+  ASSERT_THAT(the_store().keys("late_candidate/"), SizeIs(1));
+  EXPECT_TRUE(eventually([] {
+    return the_store().keys("late_reader/").empty() && the_store().keys("late_candidate/").empty();
+  }));
+  EXPECT_TRUE(other.valid());
+  EXPECT_TRUE(reads.try_acquire());
+  EXPECT_TRUE(contested.try_campaign("value"));
 }
 
 }  // namespace

@@ -39,8 +39,7 @@ class memory_channel final : public etcd::channel {
     events_.alive(lease, the_store().keep_alive(lease), the_store().term_of_keep_alives());
   }
   void watch(std::uint64_t /*number*/, std::string const& /*key*/, std::string const& /*end*/,
-             std::int64_t /*from_revision*/,
-             interest /*wanted*/) override {}
+             std::int64_t /*from_revision*/, interest /*wanted*/) override {}
   void unwatch(std::uint64_t /*number*/) override {}
   void go_on_to_next() override {}
 

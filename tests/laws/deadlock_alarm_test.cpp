@@ -51,6 +51,22 @@ class history {
     return std::ranges::any_of(waits, begins_one) || std::ranges::any_of(holds, begins_one);
   }
 
+  /// What went on during this wait, for a message.
+  [[nodiscard]] std::string during(std::size_t wait) const {
+    auto const& own = waits[wait];
+    std::string text;
+    auto const add = [&](char const* what, std::vector<interval> const& all) {
+      for (auto const& each : all) {
+        if (each.to < own.from || own.to < each.from) continue;
+        text += "\n  thread " + std::to_string(each.thread) + what + each.name + " from " +
+                std::to_string(each.from) + " to " + std::to_string(each.to);
+      }
+    };
+    add(" waited for ", waits);
+    add(" held ", holds);
+    return text;
+  }
+
   std::vector<interval> waits;
   std::vector<interval> holds;
 
@@ -144,7 +160,8 @@ TEST_F(deadlock, is_never_a_false_alarm_and_always_ends) {
   for (auto const alarm : alarms) {
     auto const& wait = seen.waits[alarm];
     EXPECT_TRUE(seen.was_in_a_circle(alarm))
-        << "thread " << wait.thread << " for " << wait.name << " from " << wait.from << " to " << wait.to;
+        << "thread " << wait.thread << " for " << wait.name << " from " << wait.from << " to " << wait.to
+        << ", during which" << seen.during(alarm);
   }
   RecordProperty("alarms", std::to_string(alarms.size()));
   EXPECT_TRUE(is_said(0));

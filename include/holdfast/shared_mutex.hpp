@@ -7,13 +7,11 @@
 #include <holdfast/export.hpp>
 #include <holdfast/lease.hpp>
 #include <holdfast/lease_view.hpp>
-#include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
+#include <holdfast/upgradable_lock.hpp>
 #include <holdfast/wait_time.hpp>
 
 #include <chrono>
-#include <exception>
-#include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -46,7 +44,7 @@ namespace holdfast {
 ///   writer when they have gone (upgrade()), ahead of all that wait. So two that read and want to write don't
 ///   wait for each other: the second one waits for the upgrade lease. A dead one delays others by what is
 ///   left of its own ttl. With `prefer_readers` readers overtake who waits to upgrade, as they overtake
-///   writers.
+///   writers. Its functions are those of upgradable_lock.
 /// - *Inside one process* readers that come within a millisecond of one another share one acquisition (at
 /// most
 ///   handoff_limit of them; with `prefer_readers` for handoff_time). Each has a lease of its own; they share
@@ -75,14 +73,8 @@ namespace holdfast {
 /// *Threads.* As exclusive_lock. A thread that reads may lock to read again (counted). A thread that would
 /// wait for itself gets std::errc::resource_deadlock_would_occur: lock() by a thread that reads or writes,
 /// and lock_shared() by a thread that writes (see unlock_and_lock_shared).
-class HOLDFAST_EXPORT shared_mutex {
+class HOLDFAST_EXPORT shared_mutex : public upgradable_lock {
  public:
-  /// Called once: as that of exclusive_lock.
-  using acquire_handler = exclusive_lock::acquire_handler;
-  /// Called once. `held` is the lease to write if `upgraded`; otherwise it is the upgrade lease as before,
-  /// with the error if there is one, or lost.
-  using upgrade_handler = move_only_function<void(lease held, bool upgraded, std::exception_ptr failure)>;
-
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, and for a name that is
   /// empty, longer than 64 KiB, or, on Redisson's wire or in a cluster, whose braces don't fit (see
   /// lock_options::wire).
@@ -168,62 +160,14 @@ class HOLDFAST_EXPORT shared_mutex {
   ///   back then).
   [[nodiscard]] lease downgrade(lease writing);
 
-  // The upgrade lease, on the plain wire (see the class). On Redisson's wire these functions throw
-  // std::errc::not_supported.
-
-  /// Reads, beside other readers, as the only one that may turn into a writer. What waits for it while
-  /// another caller has it, here or elsewhere, keeps no reader waiting; last_busy() names who has it. The
-  /// functions do and throw the same as those to read.
-  [[nodiscard]] lease acquire_upgrade(std::stop_token stop = {});
-  [[nodiscard]] std::optional<lease> try_acquire_upgrade();
-  template <class Rep, class Period>
-  [[nodiscard]] std::optional<lease> try_acquire_upgrade_for(std::chrono::duration<Rep, Period> const& wait,
-                                                             std::stop_token stop = {}) {
-    return try_acquire_upgrade_within(to_wait(wait), std::move(stop));
-  }
-  template <class Clock, class Duration>
-  [[nodiscard]] std::optional<lease> try_acquire_upgrade_until(
-      std::chrono::time_point<Clock, Duration> const& time, std::stop_token stop = {}) {
-    return try_acquire_upgrade_within(to_wait(time), std::move(stop));
-  }
-
-  /// Waits until the other readers have gone; then `held`, the upgrade lease, is one to write, with a new
-  /// token() and owner(). Nobody writes in between; readers that come meanwhile wait behind it. lost() and
-  /// on_lost() of `held` tell of the loss of the result. One request if no others read.
-  /// Whenever it throws or returns false, `held` is the upgrade lease as before, unless that was lost.
-  /// Throws:
-  /// - std::errc::invalid_argument at once if `held` is not the upgrade lease of this lock and client;
-  /// - errc::lost if the upgrade lease was lost, before or during the wait;
-  /// - errc::cancelled, errc::unreachable and the like as acquire().
-  void upgrade(lease& held, std::stop_token stop = {});
-  /// The same, but returns false when others still read after that time.
-  [[nodiscard]] bool try_upgrade(lease& held);
-  template <class Rep, class Period>
-  [[nodiscard]] bool try_upgrade_for(lease& held, std::chrono::duration<Rep, Period> const& wait,
-                                     std::stop_token stop = {}) {
-    return upgrade_within(held, to_wait(wait), std::move(stop));
-  }
-  template <class Clock, class Duration>
-  [[nodiscard]] bool try_upgrade_until(lease& held, std::chrono::time_point<Clock, Duration> const& time,
-                                       std::stop_token stop = {}) {
-    return upgrade_within(held, to_wait(time), std::move(stop));
-  }
-
-  /// Turns a lease to write into the upgrade lease, as downgrade() into one to read.
-  [[nodiscard]] lease downgrade_to_upgrade(lease writing);
-
   /// The same without waiting: see exclusive_lock.
   void async_acquire(acquire_handler done, std::stop_token stop = {});
   void async_acquire_shared(acquire_handler done, std::stop_token stop = {});
-  void async_acquire_upgrade(acquire_handler done, std::stop_token stop = {});
   void async_try_acquire(acquire_handler done, std::stop_token stop = {}) {
     async_try_acquire_within({}, std::move(done), std::move(stop));
   }
   void async_try_acquire_shared(acquire_handler done, std::stop_token stop = {}) {
     async_try_acquire_shared_within({}, std::move(done), std::move(stop));
-  }
-  void async_try_acquire_upgrade(acquire_handler done, std::stop_token stop = {}) {
-    async_try_acquire_upgrade_within({}, std::move(done), std::move(stop));
   }
   template <class Rep, class Period>
   void async_try_acquire_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
@@ -235,51 +179,20 @@ class HOLDFAST_EXPORT shared_mutex {
                                     std::stop_token stop = {}) {
     async_try_acquire_shared_within(to_wait(wait), std::move(done), std::move(stop));
   }
-  template <class Rep, class Period>
-  void async_try_acquire_upgrade_for(std::chrono::duration<Rep, Period> const& wait, acquire_handler done,
-                                     std::stop_token stop = {}) {
-    async_try_acquire_upgrade_within(to_wait(wait), std::move(done), std::move(stop));
-  }
-
-  /// upgrade() without waiting: `held`, the upgrade lease, is taken, and `done` gets it back in any case.
-  /// When this throws, nothing was begun, and `held` is as before.
-  void async_upgrade(lease&& held, upgrade_handler done, std::stop_token stop = {}) {
-    async_upgrade_within(held, std::nullopt, std::move(done), std::move(stop));
-  }
-  void async_try_upgrade(lease&& held, upgrade_handler done, std::stop_token stop = {}) {
-    async_upgrade_within(held, std::chrono::nanoseconds{0}, std::move(done), std::move(stop));
-  }
-  template <class Rep, class Period>
-  void async_try_upgrade_for(lease&& held, std::chrono::duration<Rep, Period> const& wait,
-                             upgrade_handler done, std::stop_token stop = {}) {
-    async_upgrade_within(held, to_wait(wait), std::move(done), std::move(stop));
-  }
 
   /// Who held the lock when an acquisition of this object last found it busy: see
   /// exclusive_lock::last_busy(). If several readers held it, this is one of them.
   [[nodiscard]] std::optional<busy_info> last_busy();
 
  private:
-  struct HOLDFAST_LOCAL impl;
-
   [[nodiscard]] bool try_lock_within(std::chrono::nanoseconds wait);
   [[nodiscard]] bool try_lock_shared_within(std::chrono::nanoseconds wait);
   [[nodiscard]] std::optional<lease> try_acquire_within(std::chrono::nanoseconds wait, std::stop_token stop);
   [[nodiscard]] std::optional<lease> try_acquire_shared_within(std::chrono::nanoseconds wait,
                                                                std::stop_token stop);
-  [[nodiscard]] std::optional<lease> try_acquire_upgrade_within(std::chrono::nanoseconds wait,
-                                                                std::stop_token stop);
-  [[nodiscard]] bool upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
-                                    std::stop_token stop);
-  void async_upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait, upgrade_handler done,
-                            std::stop_token stop);
   void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::stop_token stop);
-  void async_try_acquire_upgrade_within(std::chrono::nanoseconds wait, acquire_handler done,
-                                        std::stop_token stop);
   void async_try_acquire_shared_within(std::chrono::nanoseconds wait, acquire_handler done,
                                        std::stop_token stop);
-
-  std::unique_ptr<impl> impl_;
 };
 
 }  // namespace holdfast

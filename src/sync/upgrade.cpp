@@ -65,7 +65,7 @@ struct pending_upgrade {
   }
 
   engine::core& core;
-  shared_mutex::upgrade_handler done;
+  upgradable_lock::upgrade_handler done;
   lease held{};
   std::optional<ends_of_wait> ends{};
 };
@@ -89,7 +89,7 @@ bool upgrade(lease& held, lock_binding const& writers, engine::wait_limit wait, 
 }
 
 void async_upgrade(lease& held, lock_binding const& writers, engine::wait_limit wait,
-                   shared_mutex::upgrade_handler done, std::stop_token stop) {
+                   upgradable_lock::upgrade_handler done, std::stop_token stop) {
   check_handler(done, writers.name());
   auto& core = *writers.core();
   auto& state = state_of(held);

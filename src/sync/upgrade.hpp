@@ -9,8 +9,8 @@
 
 namespace holdfast::sync {
 
-/// `held`, the upgrade lease, is one of `writers` afterwards: see upgradable_lock::upgrade. False: others still
-/// read after that time.
+/// `held`, the upgrade lease, is one of `writers` afterwards: see upgradable_lock::upgrade. False: others
+/// still read after that time.
 [[nodiscard]] bool upgrade(lease& held, lock_binding const& writers, engine::wait_limit wait,
                            std::stop_token stop);
 

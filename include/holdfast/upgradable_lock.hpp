@@ -106,7 +106,7 @@ class HOLDFAST_EXPORT upgradable_lock {
   explicit upgradable_lock(std::unique_ptr<impl> of_the_lock) noexcept;
   ~upgradable_lock();
 
-  std::unique_ptr<impl> impl_;
+  std::unique_ptr<impl> impl_;  ///< both sides, for shared_mutex
 
  private:
   [[nodiscard]] std::optional<lease> try_acquire_upgrade_within(std::chrono::nanoseconds wait,

@@ -188,6 +188,15 @@ TEST_F(permits, leave_room_when_a_waiter_for_many_gives_up) {
   EXPECT_THAT(waiting(), parties{});
 }
 
+TEST_F(permits, go_to_nobody_when_a_waiter_gives_up_where_nobody_says_how_many_there_are) {
+  given_waiting({{rival, 1, 500}, {anna, 1, 20}});
+  subscription inboxes{server_, {rival, anna}};
+  EXPECT_THAT(run(abandon(rival)), is(0));
+  EXPECT_THAT(inboxes.take(), testing::IsEmpty());
+  EXPECT_THAT(out(), parties{});
+  EXPECT_THAT(waiting(), parties{{anna}});
+}
+
 TEST_F(permits, are_renewed_while_their_time_is_not_over) {
   given_out(4, {{caller, 2, 1'000}, {rival, 1, -1}});
   EXPECT_THAT(run(renew({{lock_name, caller}, {lock_name, rival}, {lock_name, anna}})), is_list({2, 3}));

@@ -3,6 +3,7 @@
 namespace holdfast::contract::shared_test {
 
 using namespace sharing;
+using namespace std::chrono_literals;
 using testing::Gt;
 
 INSTANTIATE_TEST_SUITE_P(
@@ -127,6 +128,25 @@ INSTANTIATE_TEST_SUITE_P(
          .given = {.lock = rival},
          .call = stop_reading(caller),
          .expect = {.reply = is(-1), .lock = rival, .ttl = 20'000}},
+    }),
+    name_of);
+
+call pass_ahead_of_readers(std::string_view owner, std::string_view next) {
+  return recipes::plain::writer_first.pass(
+      {.name = lock_name, .owner = owner}, fair_policy,
+      {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .join = true, .waited = 1ms});
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    pass, shared_scripts,
+    testing::ValuesIn(std::vector<row>{
+        {.name = "gives_the_lock_to_a_writer_ahead_of_readers_where_writers_go_first",
+         .given = {.lock = caller, .queue = {{anna_reads, 20'000}}, .listening = {anna}},
+         .call = pass_ahead_of_readers(caller, sibling),
+         .expect = {.reply = is_list({1, last_token + 1, 1}),
+                    .lock = sibling,
+                    .counter = last_token + 1,
+                    .queue = {anna_reads}}},
     }),
     name_of);
 

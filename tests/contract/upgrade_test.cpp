@@ -261,6 +261,14 @@ INSTANTIATE_TEST_SUITE_P(
          .call = abandon(sibling),
          .expect = {.reply = is(1), .lock = readers, .ttl = 20'000, .readers = {{caller_has_it}}},
          .again = expect{.reply = is(0), .lock = readers, .ttl = 20'000, .readers = {{caller_has_it}}}},
+        {.name = "frees_the_lock_when_the_time_of_its_upgrade_lease_is_over",
+         .given = {.lock = sibling,
+                   .queue = {{ben}},
+                   .readers = {{caller_has_it, -1}, {sibling_waits}},
+                   .listening = {ben}},
+         .call = abandon(sibling),
+         .expect = {.reply = is(1), .messages = {woken(ben)}, .readers = {{caller_has_it, -1}}},
+         .again = expect{.reply = is(0), .readers = {{caller_has_it, -1}}}},
     }),
     name_of);
 
@@ -331,6 +339,15 @@ TEST(upgrade_scripts_at_maxmemory, let_go_of_a_try) {
   EXPECT_THAT(ask(raw, give_it_back(caller)), is(1));
   EXPECT_FALSE(raw.exists(std::string{lock_name}));
   no_memory("0");
+}
+
+TEST(upgrade_scripts_alone, renew_keeps_the_mark_of_the_writer_as_long_as_its_lock) {
+  auto raw = empty_server().raw();
+  prepare(raw, {.lock = sibling, .readers = {{sibling_waits}}});
+  std::vector<engine::owned> const leases{{lock_name, sibling}};
+  auto const renew = recipes::plain::upgrader.renew(std::chrono::milliseconds{full_ttl}, leases);
+  EXPECT_THAT(raw.command(eval(renew)), is_list({}));
+  EXPECT_THAT(raw.pttl(names::readers(lock_name)), left_of(full_ttl));
 }
 
 }  // namespace holdfast::contract::upgrade_test

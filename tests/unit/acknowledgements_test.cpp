@@ -40,6 +40,12 @@ TEST_F(an_acknowledged_acquisition, completes_after_the_reply_to_the_wait_behind
   EXPECT_EQ(acknowledgements_.delay(), milliseconds{0});
 }
 
+TEST_F(an_acknowledged_acquisition, is_known_to_have_used_a_connection_of_its_own) {
+  EXPECT_FALSE(acknowledgements_.used());
+  acquire();
+  EXPECT_TRUE(acknowledgements_.used());
+}
+
 TEST_F(an_acknowledged_acquisition, completes_at_once_when_the_lock_is_busy) {
   acquire();
   backend_.answer(busy_for(milliseconds{10}));

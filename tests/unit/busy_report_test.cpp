@@ -36,6 +36,19 @@ class a_busy_report : public engine_parts {
 
 TEST_F(a_busy_report, is_empty_before_the_first_reply) { EXPECT_FALSE(seen_by(first_)); }
 
+TEST_F(a_busy_report, is_as_old_as_what_was_heard_last) {
+  hear_of("somebody");
+  auto const heard_at = boot_clock::now();
+  report_.note(first_, heard_at);
+  clock_.advance(1s);
+  auto const now = boot_clock::now();
+  EXPECT_EQ(busy_report::latest_at(*queue_, now), heard_at);
+  queue_->contender->last.heard_at = {};
+  EXPECT_EQ(busy_report::latest_at(*queue_, now), heard_at) << "another contender, which has heard nothing";
+  queue_->contender.reset();
+  EXPECT_EQ(busy_report::latest_at(*queue_, now), heard_at);
+}
+
 TEST_F(a_busy_report, names_the_holder_in_this_process) {
   auto const lease = make_lease(queue_, 7);
   queue_->holder = lease.get();

@@ -201,6 +201,19 @@ TEST_F(a_contention, fails_with_an_error_that_does_not_pass) {
   EXPECT_THAT(caller.failure->what(), HasSubstr("maxmemory"));
 }
 
+TEST_F(a_contention, fails_when_its_ttl_is_too_short_for_the_servers_answers) {
+  auto const& caller = start({.ttl = 2s});
+  for (auto i = 0; i != 5; ++i) {
+    EXPECT_EQ(caller.times_finished, 0) << "once may be a process that was frozen";
+    EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
+    backend_.answer(granted_from(500), 0, boot_clock::now() - 3s);
+  }
+  ASSERT_EQ(caller.times_finished, 1);
+  ASSERT_TRUE(caller.failure);
+  EXPECT_EQ(caller.failure->code(), errc::unreachable);
+  EXPECT_THAT(caller.failure->what(), HasSubstr("take longer than its ttl (2000 ms)"));
+}
+
 TEST_F(a_contention, asks_a_little_later_when_there_was_no_memory_for_a_request) {
   backend_.out_of_memory = 1;
   auto const& caller = start();
@@ -218,6 +231,19 @@ TEST_F(a_contention, clears_an_acquisition_away_that_is_over_and_asks_again) {
   (void)backend_.take_sent();
   backend_.answer(busy_for(10s, client_.owner_id(1)));
   EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1", "acquire 2")) << "the server has older data";
+  EXPECT_TRUE(departed_.take_cleared(1)) << "a release that is on its way finds nothing";
+}
+
+TEST_F(a_contention, leaves_all_to_the_releases_once_the_client_ends) {
+  auto& caller = start();
+  backend_.answer(granted_from(500));
+  (void)release(caller);
+  backend_.answer(ownership::mine);
+  start();
+  (void)backend_.take_sent();
+  loop_of_client_.clearing.stop();
+  backend_.answer(busy_for(10s, client_.owner_id(1)));
+  EXPECT_THAT(backend_.take_sent(), testing::Not(testing::Contains("abandon 1")));
 }
 
 /// A lease of two seconds that was lost at its end, in a client that has asked for longer ones.

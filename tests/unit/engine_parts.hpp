@@ -38,7 +38,7 @@ inline verdict busy_for(milliseconds pttl, std::string holder = {}) {
 }
 
 /// Records the requests, and answers when the test says so.
-class recording_backend final : public lock_backend {
+class recording_backend : public lock_backend {
  public:
   recording_backend() : lock_backend{std::make_shared<error const>(std::errc::not_enough_memory, "none")} {}
 
@@ -49,6 +49,7 @@ class recording_backend final : public lock_backend {
   void release(recipe const&, owned lease, release_policy policy, handler<ownership> done,
                scripting::send_options send) override {
     release_tried_until = send.give_up;
+    released_with = policy;
     add((policy.fast ? "fast release " : "release ") + std::string{lease.name}, std::move(done));
   }
   void abandon(recipe const&, owned lease, release_policy policy, handler<abandoned> done,
@@ -88,10 +89,10 @@ class recording_backend final : public lock_backend {
   // These answer the oldest request that has no answer yet.
 
   template <class Outcome>
-  void answer(Outcome outcome, std::uint64_t connection_id = 0) {
+  void answer(Outcome outcome, std::uint64_t connection_id = 0, time_point sent_at = boot_clock::now()) {
     auto const done = std::get<handler_ptr<Outcome>>(take_oldest());
     if (*done)
-      (*done)({.content = std::move(outcome), .sent_at = boot_clock::now(), .connection_id = connection_id});
+      (*done)({.content = std::move(outcome), .sent_at = sent_at, .connection_id = connection_id});
   }
   /// For an acquire request.
   void fail() {
@@ -116,6 +117,7 @@ class recording_backend final : public lock_backend {
 
   std::map<std::string, net::subscriber::listener*> channels;
   release_policy abandoned_with{};  ///< that of the last abandon
+  release_policy released_with{};   ///< that of the last release
   time_point release_tried_until{};
   int out_of_memory = 0;  ///< so many requests can't be sent
 

@@ -42,6 +42,17 @@ TEST_F(a_pending_release, is_over_with_the_reply) {
   EXPECT_EQ(pending_releases_.count_at_end(), 0u);
 }
 
+TEST_F(a_pending_release, may_go_in_steps_while_nobody_is_known_to_wait) {
+  queue_->held_here_since = boot_clock::now();
+  release();
+  EXPECT_TRUE(backend_.released_with.in_steps);
+  backend_.answer(ownership::mine);
+  auto const second = make_lease(queue_, 2, {.starvation_limit = 1s});
+  clock_.advance(1s);
+  pending_releases_.send(*second, boot_clock::now(), {});
+  EXPECT_FALSE(backend_.released_with.in_steps) << "somebody may have waited for so long";
+}
+
 TEST_F(a_pending_release, tells_that_the_lease_was_lost_before) {
   release();
   backend_.answer(ownership::gone);

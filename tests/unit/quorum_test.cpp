@@ -271,6 +271,25 @@ TEST_F(a_quorum, gives_its_votes_back_when_the_one_that_it_waited_for_is_another
   EXPECT_THAT(masters_[1]->take_sent(), ElementsAre("quorum.yield"));
 }
 
+TEST_F(a_quorum, raises_the_counter_of_a_master_whose_vote_comes_late) {
+  ask();
+  masters_[0]->grant(1000);
+  masters_[1]->grant(1000);
+  ASSERT_EQ(acquired_.size(), 1u);
+  EXPECT_THAT(masters_[2]->take_sent(), IsEmpty());
+  masters_[2]->grant(100);
+  EXPECT_THAT(masters_[2]->take_sent(), ElementsAre("quorum.raise")) << "so that the next lease finds one level";
+}
+
+TEST_F(a_quorum, is_idle_while_it_waits_for_masters_that_are_away) {
+  ask();
+  masters_[0]->deny("v:1");
+  EXPECT_TRUE(acquired_.empty());
+  pass(500ms);
+  pass(5ms);
+  EXPECT_TRUE(quorum_.idle());
+}
+
 TEST_F(a_quorum, keeps_a_released_vote_for_a_waiter_however_long_that_one_has_waited) {
   auto const& recipe = recipes::plain::quorum;
   EXPECT_EQ(recipe.release(lease_, {.starvation = 500ms}).bytes,

@@ -1,5 +1,6 @@
 // What goes on without scripts, in several steps.
 #include "unit/translating.hpp"
+#include "wire/plain/quorum.hpp"
 
 namespace holdfast::scripting::translator_test {
 
@@ -138,6 +139,21 @@ TEST_F(translating, gives_back_a_lock_whose_counter_is_no_number) {
   ASSERT_EQ(found.type, kind::more);
   EXPECT_EQ(words_of(found.next), "DELIFEQ orders me");
   EXPECT_THAT(read(request, found.next, {integer_reply(1)}).reply.text, HasSubstr("WRONGTYPE"));
+}
+
+TEST_F(translating, gives_a_vote_back_and_keeps_its_place_in_the_queue) {
+  connect({"DELIFEQ"}, {.scripts = script_trial::unwanted});
+  auto const yield = [](std::string_view ticket) {
+    return to_run(recipes::plain::quorum.votes->yield({"orders", "me"}, ticket, 1), {});
+  };
+  auto const leaving = yield("");
+  auto const now = begin(leaving, false);
+  EXPECT_EQ(now.replies, 2u);
+  EXPECT_EQ(read(leaving, now, {integer_reply(1), integer_reply(1)}).reply, integer_reply(1));
+  auto const waiting = yield("1002000000");
+  auto const later = begin(waiting, false);
+  EXPECT_EQ(later.replies, 3u) << "the place, and how long the queue lasts";
+  EXPECT_EQ(read(waiting, later, {integer_reply(1), integer_reply(0), integer_reply(1)}).reply, integer_reply(1));
 }
 
 TEST_F(translating, tells_waiters_one_after_the_other_until_one_hears_it) {

@@ -1,0 +1,153 @@
+/// What the kinds of lock promise, on a deployment in memory, through the public headers alone.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <fstream>
+#include <future>
+#include <holdfast/barrier.hpp>
+#include <holdfast/election.hpp>
+#include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/fence.hpp>
+#include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
+#include <holdfast/testing.hpp>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using memory::until;
+
+struct kinds_in_memory : testing::Test {
+  memory::manual_clock time;
+  memory::deployment servers;
+  client redis = servers.connect();
+  client other = servers.connect();
+
+  bool waits(client const& who, std::uint64_t callers = 1) {
+    return until([&] { return who.stats().waiting_now == callers; });
+  }
+};
+
+std::size_t count_in(std::string const& file, std::string_view word) {
+  std::ifstream opened{file};
+  std::string const text{std::istreambuf_iterator<char>{opened}, {}};
+  std::size_t found = 0;
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  return found;
+}
+
+TEST_F(kinds_in_memory, a_barrier_has_several_arrivals_of_one_object_in_each_generation) {
+  barrier meeting{redis, "meeting", 3};
+  for (auto generation = 1; generation != 4; ++generation) {
+    std::promise<std::int64_t> first, second;
+    meeting.async_arrive_and_wait([&](std::int64_t opened, std::exception_ptr const&) { first.set_value(opened); });
+    meeting.async_arrive_and_wait(
+        [&](std::int64_t opened, std::exception_ptr const&) { second.set_value(opened); });
+    auto const opened = meeting.arrive_and_wait();
+    EXPECT_GT(opened, 0);
+    EXPECT_EQ(first.get_future().get(), opened);
+    EXPECT_EQ(second.get_future().get(), opened);
+  }
+}
+
+TEST_F(kinds_in_memory, a_fence_asks_no_server_for_a_claim_of_a_lease_that_is_lost) {
+  fence orders{redis, "orders"};
+  auto lost_lease = mutex{redis, "lost"}.acquire();
+  lost_lease.release();
+  auto const commands = redis.stats().commands;
+  std::optional<fence_result> told;
+  orders.async_claim(lost_lease, [&](std::optional<fence_result> result, std::exception_ptr const&) {
+    told = result;
+  });
+  EXPECT_EQ(told, fence_result::refused_lost) << "before the call returns";
+  EXPECT_EQ(redis.stats().commands, commands);
+}
+
+TEST_F(kinds_in_memory, a_history_says_that_a_number_is_about_to_be_set) {
+  memory::history seen;
+  {
+    auto recorded = servers.connect({.history = seen.path()});
+    expiring_semaphore slots{recorded, "slots"};
+    EXPECT_TRUE(slots.try_set_permits(2));
+    slots.set_permits(3);
+  }
+  EXPECT_EQ(count_in(seen.path(), "\"setting\""), 2u);
+  EXPECT_EQ(count_in(seen.path(), "\"set\""), 2u);
+  EXPECT_TRUE(seen.judge().empty());
+}
+
+TEST_F(kinds_in_memory, a_history_says_again_that_a_place_is_certain_after_a_broken_connection) {
+  memory::history seen;
+  mutex m{redis, "orders"};
+  auto held = m.acquire();
+  {
+    auto recorded = servers.connect({.history = seen.path()});
+    mutex waits_there{recorded, "orders"};
+    auto gets = std::async(std::launch::async, [&] { return waits_there.acquire().valid(); });
+    EXPECT_TRUE(waits(recorded));
+    EXPECT_TRUE(until([&] { return recorded.stats().waits == 1; }));
+    servers.break_connections();
+    time.advance(2s);
+    held.release();
+    EXPECT_TRUE(gets.get());
+  }
+  EXPECT_EQ(count_in(seen.path(), "\"queued\""), 2u);
+  EXPECT_TRUE(seen.judge().empty());
+}
+
+TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {
+  election chosen{redis, "chief"};
+  std::promise<void> called, handler_ended;
+  std::atomic<bool> ended = false;
+  std::atomic<bool> outlived = false;
+  std::optional<leader_observer> observer = chosen.observe([&, first = true](auto const&) mutable {
+    if (!std::exchange(first, false)) return;
+    called.set_value();
+    for (auto const end = std::chrono::steady_clock::now() + 200ms;
+         !ended && std::chrono::steady_clock::now() < end;)
+      std::this_thread::yield();
+    outlived = ended.load();
+    handler_ended.set_value();
+  });
+  called.get_future().wait();
+  observer.reset();
+  ended = true;
+  handler_ended.get_future().wait();
+  EXPECT_FALSE(outlived);
+}
+
+TEST_F(kinds_in_memory, a_shared_mutex_beside_redisson_is_renewed_as_often_as_was_said) {
+  shared_mutex both{redis, "both", {.ttl = 60s, .renew_every = 1ms, .wire = wire::redisson}};
+  auto const held = both.acquire_shared();
+  auto const before = redis.stats().renewals;
+  EXPECT_TRUE(until([&] {
+    time.advance(1ms);
+    return redis.stats().renewals > before + 2;
+  }));
+  EXPECT_LT(time.elapsed(), 10s);
+}
+
+TEST_F(kinds_in_memory, a_lock_is_taken_in_the_way_that_the_url_or_the_options_say_or_not_at_all) {
+  auto const take = [&](std::string const& parameter, client_options const& options = {}) {
+    client chosen{servers.url() + parameter, options};
+    mutex m{chosen, "orders"};
+    m.acquire().release();
+  };
+  EXPECT_THROW(take("?cas=module"), error);
+  EXPECT_THROW(take("", {.cas = cas::module}), error);
+  EXPECT_THROW(take("?cas=lua", {.cas = cas::module}), error) << "the options count more";
+  EXPECT_NO_THROW(take("?cas=module", {.cas = cas::lua}));
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,49 @@
+#include "engine/readiness.hpp"
+
+#include <gtest/gtest.h>
+
+#include "resp/make_reply.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr time_point start{std::chrono::hours{24}};
+
+net::response refused(bool resent = false) {
+  return {.reply = resp::make_error("BUSY a script"), .sent = true, .resent = resent};
+}
+net::response answered() { return {.reply = resp::make_integer(1), .sent = true}; }
+
+TEST(readiness_of_a_server, is_asked_for_again_until_it_answers) {
+  readiness request{client_options{}};
+  auto busy = refused();
+  EXPECT_TRUE(request.next_copy(busy, start));
+  auto last = answered();
+  EXPECT_FALSE(request.next_copy(last, start + 1s));
+  EXPECT_FALSE(last.resent) << "what was refused wasn't carried out";
+}
+
+TEST(readiness_of_a_server, has_an_end) {
+  client_options const options{};
+  readiness request{options};
+  auto busy = refused();
+  EXPECT_TRUE(request.next_copy(busy, start));
+  EXPECT_FALSE(request.next_copy(busy, start + options.reply_timeout + options.connect_timeout));
+}
+
+TEST(readiness_of_a_server, tells_that_any_copy_may_have_been_carried_out) {
+  readiness request{client_options{}};
+  auto busy = refused(true);
+  EXPECT_TRUE(request.next_copy(busy, start));
+  auto again = refused();
+  EXPECT_TRUE(request.next_copy(again, start + 1s));
+  EXPECT_TRUE(again.resent);
+  auto last = answered();
+  EXPECT_FALSE(request.next_copy(last, start + 2s));
+  EXPECT_TRUE(last.resent);
+}
+
+}  // namespace
+}  // namespace holdfast::engine

@@ -145,8 +145,9 @@ TEST_F(inspect_redisson_script, deletes_a_lock_and_wakes_who_waits) {
 
 TEST_F(inspect_redisson_script, wakes_the_first_in_a_fair_queue_that_is_not_dead) {
   raw_.command({"HSET", lock_key, std::string{java}, "1"});
-  queue_up(anna, "1795166999");
-  queue_up(ben, "17951669995490");
+  auto const now_s = std::stoll(raw_.command({"TIME"}).elements.at(0).text);
+  queue_up(anna, std::to_string((now_s - 1) * 1'000));
+  queue_up(ben, std::to_string((now_s + 60) * 1'000));
   subscription all{server_};
   EXPECT_THAT(force_reentrant(java), is(1));
   EXPECT_THAT(all.take(),

@@ -86,6 +86,17 @@ TEST_F(kinds_in_memory, a_history_says_that_a_number_is_about_to_be_set) {
   EXPECT_TRUE(seen.judge().empty());
 }
 
+TEST_F(kinds_in_memory, a_history_says_each_second_that_a_holder_is_alive) {
+  memory::history seen;
+  {
+    auto recorded = servers.connect({.history = seen.path()});
+    mutex m{recorded, "orders"};
+    auto const held = m.acquire();
+    for (auto second = 0; second != 3; ++second) time.advance(1s);
+  }
+  EXPECT_GE(count_in(seen.path(), "\"alive\""), 3u);
+}
+
 TEST_F(kinds_in_memory, a_history_says_again_that_a_place_is_certain_after_a_broken_connection) {
   memory::history seen;
   mutex m{redis, "orders"};

@@ -92,7 +92,7 @@ call leave(owned lease, leaving why, publishing mode) {
 }
 
 std::string seat_of_waiter(std::string_view name, std::uint64_t number) {
-  return join_names(std::array<std::string, 2>{std::string{name}, std::to_string(number)});
+  return join_names(std::array{std::string{name}, std::to_string(number)});
 }
 
 }  // namespace holdfast::recipes::plain

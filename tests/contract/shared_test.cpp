@@ -137,18 +137,17 @@ call pass_ahead_of_readers(std::string_view owner, std::string_view next) {
       {.owner = next, .ttl = std::chrono::milliseconds{full_ttl}, .join = true, .waited = 1ms});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    pass, shared_scripts,
-    testing::ValuesIn(std::vector<row>{
-        {.name = "gives_the_lock_to_a_writer_ahead_of_readers_where_writers_go_first",
-         .given = {.lock = caller, .queue = {{anna_reads, 20'000}}, .listening = {anna}},
-         .call = pass_ahead_of_readers(caller, sibling),
-         .expect = {.reply = is_list({1, last_token + 1, 1}),
-                    .lock = sibling,
-                    .counter = last_token + 1,
-                    .queue = {anna_reads}}},
-    }),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(pass, shared_scripts,
+                         testing::ValuesIn(std::vector<row>{
+                             {.name = "gives_the_lock_to_a_writer_ahead_of_readers_where_writers_go_first",
+                              .given = {.lock = caller, .queue = {{anna_reads, 20'000}}, .listening = {anna}},
+                              .call = pass_ahead_of_readers(caller, sibling),
+                              .expect = {.reply = is_list({1, last_token + 1, 1}),
+                                         .lock = sibling,
+                                         .counter = last_token + 1,
+                                         .queue = {anna_reads}}},
+                         }),
+                         name_of);
 
 INSTANTIATE_TEST_SUITE_P(
     abandon, shared_scripts,

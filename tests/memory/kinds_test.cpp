@@ -50,7 +50,8 @@ TEST_F(kinds_in_memory, a_barrier_has_several_arrivals_of_one_object_in_each_gen
   barrier meeting{redis, "meeting", 3};
   for (auto generation = 1; generation != 4; ++generation) {
     std::promise<std::int64_t> first, second;
-    meeting.async_arrive_and_wait([&](std::int64_t opened, std::exception_ptr const&) { first.set_value(opened); });
+    meeting.async_arrive_and_wait(
+        [&](std::int64_t opened, std::exception_ptr const&) { first.set_value(opened); });
     meeting.async_arrive_and_wait(
         [&](std::int64_t opened, std::exception_ptr const&) { second.set_value(opened); });
     auto const opened = meeting.arrive_and_wait();
@@ -66,9 +67,8 @@ TEST_F(kinds_in_memory, a_fence_asks_no_server_for_a_claim_of_a_lease_that_is_lo
   lost_lease.release();
   auto const commands = redis.stats().commands;
   std::optional<fence_result> told;
-  orders.async_claim(lost_lease, [&](std::optional<fence_result> result, std::exception_ptr const&) {
-    told = result;
-  });
+  orders.async_claim(lost_lease,
+                     [&](std::optional<fence_result> result, std::exception_ptr const&) { told = result; });
   EXPECT_EQ(told, fence_result::refused_lost) << "before the call returns";
   EXPECT_EQ(redis.stats().commands, commands);
 }
@@ -137,15 +137,17 @@ TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {
   EXPECT_FALSE(outlived);
 }
 
-TEST_F(kinds_in_memory, a_shared_mutex_beside_redisson_is_renewed_as_often_as_was_said) {
-  shared_mutex both{redis, "both", {.ttl = 60s, .renew_every = 1ms, .wire = wire::redisson}};
-  auto const held = both.acquire_shared();
-  auto const before = redis.stats().renewals;
-  EXPECT_TRUE(until([&] {
-    time.advance(1ms);
-    return redis.stats().renewals > before + 2;
-  }));
-  EXPECT_LT(time.elapsed(), 10s);
+TEST_F(kinds_in_memory, a_shared_mutex_beside_redisson_is_renewed_each_10_s_unless_its_user_says_otherwise) {
+  lock_options const usual{.ttl = 60s, .wire = wire::redisson};
+  auto once = usual;
+  once.max_renewals = 1;
+  shared_mutex often{redis, "often", usual};
+  shared_mutex seldom{other, "seldom", once};
+  auto const held = often.acquire_shared();
+  auto const held_for_long = seldom.acquire_shared();
+  for (auto second = 0; second != 15; ++second) time.advance(1s);
+  EXPECT_EQ(redis.stats().renewals, 1u);
+  EXPECT_EQ(other.stats().renewals, 0u) << "a single renewal is of most use after a third of the ttl";
 }
 
 TEST_F(kinds_in_memory, a_lock_is_taken_in_the_way_that_the_url_or_the_options_say_or_not_at_all) {

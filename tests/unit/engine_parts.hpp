@@ -91,8 +91,7 @@ class recording_backend : public lock_backend {
   template <class Outcome>
   void answer(Outcome outcome, std::uint64_t connection_id = 0, time_point sent_at = boot_clock::now()) {
     auto const done = std::get<handler_ptr<Outcome>>(take_oldest());
-    if (*done)
-      (*done)({.content = std::move(outcome), .sent_at = sent_at, .connection_id = connection_id});
+    if (*done) (*done)({.content = std::move(outcome), .sent_at = sent_at, .connection_id = connection_id});
   }
   /// For an acquire request.
   void fail() {

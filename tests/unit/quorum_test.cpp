@@ -278,7 +278,8 @@ TEST_F(a_quorum, raises_the_counter_of_a_master_whose_vote_comes_late) {
   ASSERT_EQ(acquired_.size(), 1u);
   EXPECT_THAT(masters_[2]->take_sent(), IsEmpty());
   masters_[2]->grant(100);
-  EXPECT_THAT(masters_[2]->take_sent(), ElementsAre("quorum.raise")) << "so that the next lease finds one level";
+  EXPECT_THAT(masters_[2]->take_sent(), ElementsAre("quorum.raise"))
+      << "so that the next lease finds one level";
 }
 
 TEST_F(a_quorum, is_idle_while_it_waits_for_masters_that_are_away) {

@@ -37,7 +37,9 @@ TEST_F(refusal_without_a_server, is_of_names_that_are_empty_or_too_long) {
 
 TEST_F(refusal_without_a_server, is_of_numbers_of_permits_that_make_no_sense) {
   auto const take = [&](std::int64_t count, std::int64_t size) {
-    return [this, count, size] { multi_mutex const m{redis_, {permits("slots", count, size), write("orders")}}; };
+    return [this, count, size] {
+      multi_mutex const m{redis_, {permits("slots", count, size), write("orders")}};
+    };
   };
   EXPECT_NO_THROW(take(2, 0)()) << "as many as somebody has said";
   EXPECT_NO_THROW(take(2, 2)());
@@ -49,7 +51,8 @@ TEST_F(refusal_without_a_server, is_of_numbers_of_permits_that_make_no_sense) {
 TEST_F(refusal_without_a_server, is_of_a_ttl_in_which_no_majority_can_vote) {
   client voting{"redis+quorum://a,b,c"};
   EXPECT_NO_THROW((quorum_mutex{voting, "orders", {.ttl = 100ms}}));
-  expect_refusal([&] { quorum_mutex const m{voting, "orders", {.ttl = 99ms}}; }, "at least 100 ms, not 99 ms");
+  expect_refusal([&] { quorum_mutex const m{voting, "orders", {.ttl = 99ms}}; },
+                 "at least 100 ms, not 99 ms");
 }
 
 }  // namespace

@@ -153,7 +153,8 @@ TEST_F(translating, gives_a_vote_back_and_keeps_its_place_in_the_queue) {
   auto const waiting = yield("1002000000");
   auto const later = begin(waiting, false);
   EXPECT_EQ(later.replies, 3u) << "the place, and how long the queue lasts";
-  EXPECT_EQ(read(waiting, later, {integer_reply(1), integer_reply(0), integer_reply(1)}).reply, integer_reply(1));
+  EXPECT_EQ(read(waiting, later, {integer_reply(1), integer_reply(0), integer_reply(1)}).reply,
+            integer_reply(1));
 }
 
 TEST_F(translating, tells_waiters_one_after_the_other_until_one_hears_it) {

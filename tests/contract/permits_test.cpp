@@ -248,6 +248,9 @@ TEST_F(permits, leave_no_key_when_they_are_said_and_nobody_has_any) {
   given_out(2, {});
   EXPECT_THAT(run(resize("set", 3)), is(1));
   EXPECT_FALSE(raw_.exists(std::string{lock_name}));
+  given_out(3, {{caller, 1, -5}});
+  EXPECT_THAT(run(resize("set", 4)), is(1));
+  EXPECT_FALSE(raw_.exists(std::string{lock_name})) << "the time of the last was over";
 }
 
 TEST_F(permits, are_counted_from_what_is_offered_where_nobody_has_said_it) {

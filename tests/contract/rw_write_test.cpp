@@ -282,6 +282,13 @@ TEST(rw_scripts, say_what_a_key_is_that_is_no_read_write_lock_and_leave_it_alone
   }
 }
 
+TEST(rw_scripts, pass_leaves_the_lock_to_one_more_that_hears_of_it) {
+  subscription const other{empty_server()};
+  table lock{a_writes};
+  EXPECT_THAT(lock.raw().command(eval(pass_write(a, sibling_of_a))), is_list({1}));
+  EXPECT_FALSE(lock.raw().exists("rw"));
+}
+
 TEST(rw_scripts, know_no_reader_in_the_hash_of_another_kind) {
   table lock;
   lock.raw().command({"SET", "rw", "1"});

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "process/signals.hpp"
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <holdfast/lease.hpp>
 

@@ -3,7 +3,8 @@
 
 #include "common/command_line.hpp"
 #include "common/options.hpp"
-#include "run/run.hpp"
+#include "probe/named_servers.hpp"
+#include "run/run_options.hpp"
 #include "run/with_names.hpp"
 
 #include <cstdint>
@@ -53,6 +54,9 @@ void add_ttl(command_options& command, lock_words& to, std::string const& text);
 
 /// `command`: its name, for messages. Throws failure with exit_code::usage.
 [[nodiscard]] run_options lock_options_of(lock_words const& from, std::string_view command);
+
+/// Throws failure with exit_code::usage when such servers lack a feature that the options require.
+void check_fits(run_options const&, probe::named_servers const& servers);
 
 /// The option that chooses this kind of lock; empty: none does.
 [[nodiscard]] std::string_view option_of(run_side side);

@@ -1,7 +1,7 @@
 /// The locks that `run` takes before its command: a lock of some kind, or one of several slots.
 #pragma once
 
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>

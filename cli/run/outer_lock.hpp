@@ -1,7 +1,7 @@
 /// The locks of the `holdfast run`s in whose commands this one runs.
 #pragma once
 
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>

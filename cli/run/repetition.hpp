@@ -1,7 +1,7 @@
 /// When `holdfast run --again` runs its command once more.
 #pragma once
 
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <chrono>
 #include <optional>

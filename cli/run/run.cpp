@@ -10,6 +10,7 @@
 #include "process/signals.hpp"
 #include "run/acquire_if_due.hpp"
 #include "run/give_back.hpp"
+#include "run/lock_arguments.hpp"
 #include "run/lock_client.hpp"
 #include "run/locks.hpp"
 #include "run/outer_lock.hpp"

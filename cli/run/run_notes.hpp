@@ -5,7 +5,7 @@
 #include "probe/run_record.hpp"
 #include "process/signals.hpp"
 #include "run/due.hpp"
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>

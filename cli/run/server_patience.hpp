@@ -1,7 +1,7 @@
 /// How long the commands that take a lock wait for a server that can't be reached.
 #pragma once
 
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <holdfast/client.hpp>
 

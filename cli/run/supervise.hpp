@@ -5,7 +5,7 @@
 #include "process/inherited_files.hpp"
 #include "process/signals.hpp"
 #include "run/guarded_command.hpp"
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <holdfast/lease.hpp>
 

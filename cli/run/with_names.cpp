@@ -73,10 +73,4 @@ std::int64_t checked_slots(std::string_view const option, std::int64_t const num
   throw failure{usage, fmt::format("{}: {} is not a number of slots; at least 1", option, number)};
 }
 
-std::vector<run_name> names_of(run_options const& options) {
-  std::vector<run_name> all{{.name = options.name, .side = options.side, .slots = options.slots}};
-  all.insert(all.end(), options.with.begin(), options.with.end());
-  return all;
-}
-
 }  // namespace holdfast::cli

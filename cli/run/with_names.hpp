@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/command_line.hpp"
-#include "run/run.hpp"
+#include "run/run_options.hpp"
 
 #include <cstdint>
 #include <string>

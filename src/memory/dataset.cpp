@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "memory/arguments.hpp"
+#include "memory/commands.hpp"
 #include "resp/make_reply.hpp"
 
 namespace holdfast::memory {
@@ -17,7 +17,6 @@ using resp::make_array;
 using resp::make_error;
 using resp::make_integer;
 using resp::make_text;
-using std::chrono::milliseconds;
 
 /// Of a reply that tells whether something has changed.
 bool tells_a_change(resp::reply const& reply) {
@@ -31,50 +30,51 @@ dataset::known_command const* dataset::find_command(std::string_view name) {
   using enum effect;
   // Not a table that exit() destroys: clients give back afterwards what they hold.
   static constexpr auto all = [] {
-    auto table = std::to_array<known_command>({{"PING", &dataset::ping, none},
-                                               {"TIME", &dataset::time, none},
-                                               {"PUBLISH", &dataset::publish, none},
-                                               {"DEL", &dataset::del, write_if_told},
-                                               {"EXISTS", &dataset::exists, none},
-                                               {"TYPE", &dataset::type, none},
-                                               {"PEXPIRE", &dataset::pexpire, write_if_told},
-                                               {"PTTL", &dataset::pttl, none},
-                                               {"GET", &dataset::get, none},
-                                               {"SET", &dataset::set, write_if_told},
-                                               {"INCR", &dataset::incr, write},
-                                               {"INCRBY", &dataset::incrby, write},
-                                               {"DECRBY", &dataset::decrby, write},
-                                               {"GETRANGE", &dataset::getrange, none},
-                                               {"APPEND", &dataset::append, write},
-                                               {"HSET", &dataset::hset, write},
-                                               {"HSETNX", &dataset::hsetnx, write_if_told},
-                                               {"HGET", &dataset::hget, none},
-                                               {"HDEL", &dataset::hdel, write_if_told},
-                                               {"HEXISTS", &dataset::hexists, none},
-                                               {"HLEN", &dataset::hlen, none},
-                                               {"HKEYS", &dataset::hkeys, none},
-                                               {"HGETALL", &dataset::hgetall, none},
-                                               {"HSTRLEN", &dataset::hstrlen, none},
-                                               {"HSCAN", &dataset::hscan, none},
-                                               {"LPOS", &dataset::lpos, none},
-                                               {"ZADD", &dataset::zadd, write},
-                                               {"ZINCRBY", &dataset::zincrby, write},
-                                               {"ZREM", &dataset::zrem, write_if_told},
-                                               {"ZSCORE", &dataset::zscore, none},
-                                               {"ZRANK", &dataset::zrank, none},
-                                               {"ZCARD", &dataset::zcard, none},
-                                               {"ZCOUNT", &dataset::zcount, none},
-                                               {"ZRANGE", &dataset::zrange, none},
-                                               {"ZPOPMIN", &dataset::zpopmin, write_if_told},
-                                               {"ZRANGEBYSCORE", &dataset::zrangebyscore, none},
-                                               {"ZREMRANGEBYRANK", &dataset::zremrangebyrank, write_if_told},
-                                               {"LPUSH", &dataset::lpush, write},
-                                               {"RPUSH", &dataset::rpush, write},
-                                               {"LLEN", &dataset::llen, none},
-                                               {"LPOP", &dataset::lpop, write_if_told},
-                                               {"LINDEX", &dataset::lindex, none},
-                                               {"LRANGE", &dataset::lrange, none},
-                                               {"LREM", &dataset::lrem, write_if_told}});
+    auto table = std::to_array<known_command>(
+        {{"PING", &dataset::ping, none},
+         {"TIME", &dataset::time, none},
+         {"PUBLISH", &dataset::publish, none},
+         {"DEL", &dataset::on_keys<commands::del>, write_if_told},
+         {"EXISTS", &dataset::on_keys<commands::exists>, none},
+         {"TYPE", &dataset::on_keys<commands::type>, none},
+         {"PEXPIRE", &dataset::on_keys<commands::pexpire>, write_if_told},
+         {"PTTL", &dataset::on_keys<commands::pttl>, none},
+         {"GET", &dataset::on_keys<commands::get>, none},
+         {"SET", &dataset::on_keys<commands::set>, write_if_told},
+         {"INCR", &dataset::on_keys<commands::incr>, write},
+         {"INCRBY", &dataset::on_keys<commands::incrby>, write},
+         {"DECRBY", &dataset::on_keys<commands::decrby>, write},
+         {"GETRANGE", &dataset::on_keys<commands::getrange>, none},
+         {"APPEND", &dataset::on_keys<commands::append>, write},
+         {"HSET", &dataset::on_keys<commands::hset>, write},
+         {"HSETNX", &dataset::on_keys<commands::hsetnx>, write_if_told},
+         {"HGET", &dataset::on_keys<commands::hget>, none},
+         {"HDEL", &dataset::on_keys<commands::hdel>, write_if_told},
+         {"HEXISTS", &dataset::on_keys<commands::hexists>, none},
+         {"HLEN", &dataset::on_keys<commands::hlen>, none},
+         {"HKEYS", &dataset::on_keys<commands::hkeys>, none},
+         {"HGETALL", &dataset::on_keys<commands::hgetall>, none},
+         {"HSTRLEN", &dataset::on_keys<commands::hstrlen>, none},
+         {"HSCAN", &dataset::on_keys<commands::hscan>, none},
+         {"LPOS", &dataset::on_keys<commands::lpos>, none},
+         {"ZADD", &dataset::on_keys<commands::zadd>, write},
+         {"ZINCRBY", &dataset::on_keys<commands::zincrby>, write},
+         {"ZREM", &dataset::on_keys<commands::zrem>, write_if_told},
+         {"ZSCORE", &dataset::on_keys<commands::zscore>, none},
+         {"ZRANK", &dataset::on_keys<commands::zrank>, none},
+         {"ZCARD", &dataset::on_keys<commands::zcard>, none},
+         {"ZCOUNT", &dataset::on_keys<commands::zcount>, none},
+         {"ZRANGE", &dataset::on_keys<commands::zrange>, none},
+         {"ZPOPMIN", &dataset::on_keys<commands::zpopmin>, write_if_told},
+         {"ZRANGEBYSCORE", &dataset::on_keys<commands::zrangebyscore>, none},
+         {"ZREMRANGEBYRANK", &dataset::on_keys<commands::zremrangebyrank>, write_if_told},
+         {"LPUSH", &dataset::on_keys<commands::lpush>, write},
+         {"RPUSH", &dataset::on_keys<commands::rpush>, write},
+         {"LLEN", &dataset::on_keys<commands::llen>, none},
+         {"LPOP", &dataset::on_keys<commands::lpop>, write_if_told},
+         {"LINDEX", &dataset::on_keys<commands::lindex>, none},
+         {"LRANGE", &dataset::on_keys<commands::lrange>, none},
+         {"LREM", &dataset::on_keys<commands::lrem>, write_if_told}});
     std::ranges::sort(table, {}, &known_command::name);
     return table;
   }();
@@ -83,7 +83,7 @@ dataset::known_command const* dataset::find_command(std::string_view name) {
 }
 
 resp::reply dataset::execute(command words, time_point now) {
-  now_ = now;
+  keys_.go_on_to(now);
   auto const* const known = find_command(words.front());
   if (known == nullptr)
     throw std::logic_error{"the server in memory doesn't have " + std::string{words.front()}};
@@ -91,17 +91,18 @@ resp::reply dataset::execute(command words, time_point now) {
     auto reply = (this->*known->carry_out)(words.subspan(1));
     auto const written =
         known->has == effect::write || (known->has == effect::write_if_told && tells_a_change(reply));
-    if (count_write_ && written && !reply.is_error()) note_write();
-    new_.clear();
+    if (count_write_) note_write(written && !reply.is_error());
     return reply;
-  } catch (wrong_type const&) {
+  } catch (stored_keys::wrong_type const&) {
     return make_error("WRONGTYPE Operation against a key holding the wrong kind of value");
   }
 }
 
-void dataset::note_write() {
+void dataset::note_write(bool written) {
+  auto fresh = keys_.take_new();
+  if (!written) return;
   auto const number = count_write_();
-  for (auto& [key, word] : new_) came_[std::move(key)][std::move(word)] = number;
+  for (auto& [key, word] : fresh) came_[std::move(key)][std::move(word)] = number;
 }
 
 std::uint64_t dataset::came(std::string_view key, std::string_view word) const {
@@ -111,22 +112,16 @@ std::uint64_t dataset::came(std::string_view key, std::string_view word) const {
   return found == under_key->second.end() ? 0 : found->second;
 }
 
-std::string_view dataset::text_of(std::string_view key) {
-  auto const* const stored = find(key);
-  auto const* const text = stored == nullptr ? nullptr : std::get_if<std::string>(&stored->data);
-  return text == nullptr ? std::string_view{} : *text;
-}
-
 std::string_view dataset::field_of(std::string_view key, std::string_view field) {
-  auto const* const stored = find(key);
-  auto const* const fields = stored == nullptr ? nullptr : std::get_if<hash>(&stored->data);
+  auto const* const stored = keys_.find(key);
+  auto const* const fields = stored == nullptr ? nullptr : std::get_if<stored_keys::hash>(&stored->data);
   if (fields == nullptr) return {};
   auto const found = fields->find(field);
   return found == fields->end() ? std::string_view{} : found->second;
 }
 
 sorted_set const* dataset::members_of(std::string_view key) {
-  auto const* const stored = find(key);
+  auto const* const stored = keys_.find(key);
   return stored == nullptr ? nullptr : std::get_if<sorted_set>(&stored->data);
 }
 
@@ -141,15 +136,15 @@ std::size_t dataset::members_in(std::string_view key) {
 }
 
 std::string dataset::contents_of(std::string_view key) {
-  auto const* const stored = find(key);
+  auto const* const stored = keys_.find(key);
   if (stored == nullptr) return {};
   std::string all;
   auto const add = [&all](auto const&... words) { (all.append(words), ...).append(" "); };
   if (auto const* const text = std::get_if<std::string>(&stored->data)) all = *text;
-  if (auto const* const elements = std::get_if<list>(&stored->data)) {
+  if (auto const* const elements = std::get_if<stored_keys::list>(&stored->data)) {
     for (auto const& element : *elements) add(element);
   }
-  if (auto const* const fields = std::get_if<hash>(&stored->data)) {
+  if (auto const* const fields = std::get_if<stored_keys::hash>(&stored->data)) {
     for (auto const& [field, text] : *fields) add(field, "=", text);
   }
   if (auto const* const members = std::get_if<sorted_set>(&stored->data)) {
@@ -159,34 +154,8 @@ std::string dataset::contents_of(std::string_view key) {
 }
 
 time_point dataset::end_of(std::string_view key) {
-  auto const* const stored = find(key);
+  auto const* const stored = keys_.find(key);
   return stored == nullptr ? time_point::max() : stored->end;
-}
-
-std::vector<std::string> dataset::keys() {
-  std::erase_if(keys_, [this](auto const& entry) { return entry.second.end <= now_; });
-  std::vector<std::string> all;
-  all.reserve(keys_.size());
-  for (auto const& [key, stored] : keys_) all.push_back(key);
-  return all;
-}
-
-dataset::value* dataset::find(std::string_view key) {
-  auto const found = keys_.find(key);
-  if (found == keys_.end()) return nullptr;
-  if (found->second.end <= now_) {
-    keys_.erase(found);
-    return nullptr;
-  }
-  return &found->second;
-}
-
-bool dataset::erase(std::string_view key) {
-  auto const found = keys_.find(key);
-  if (found == keys_.end()) return false;
-  auto const there = found->second.end > now_;
-  keys_.erase(found);
-  return there;
 }
 
 resp::reply dataset::ping(command) { return make_text("PONG"); }
@@ -196,7 +165,8 @@ resp::reply dataset::ping(command) { return make_text("PONG"); }
 resp::reply dataset::time(command) {
   constexpr std::int64_t a_second = 1'000'000;
   auto micros =
-      std::chrono::duration_cast<std::chrono::microseconds>((now_ + clock_ahead_).time_since_epoch()).count();
+      std::chrono::duration_cast<std::chrono::microseconds>((keys_.now() + clock_ahead_).time_since_epoch())
+          .count();
   if (micros <= last_time_ && last_time_ < micros + a_second) micros = last_time_ + 1;
   last_time_ = micros;
   return make_array(
@@ -204,37 +174,5 @@ resp::reply dataset::time(command) {
 }
 
 resp::reply dataset::publish(command args) { return make_integer(publish_(args[0], args[1])); }
-
-resp::reply dataset::del(command args) {
-  std::int64_t count = 0;
-  for (auto const key : args) count += erase(key) ? 1 : 0;
-  return make_integer(count);
-}
-
-resp::reply dataset::exists(command args) {
-  return make_integer(std::ranges::count_if(args, [this](std::string_view key) { return has(key); }));
-}
-
-resp::reply dataset::type(command args) {
-  auto const* const stored = find(args[0]);
-  if (stored == nullptr) return make_text("none");
-  static constexpr char const* names[]{"string", "hash", "zset", "list"};
-  return make_text(names[stored->data.index()]);
-}
-
-resp::reply dataset::pexpire(command args) {
-  auto* const stored = find(args[0]);
-  if (stored == nullptr) return make_integer(0);
-  stored->end = now_ + milliseconds{number_of(args[1])};
-  (void)find(args[0]);  // deletes the key if the ttl isn't positive
-  return make_integer(1);
-}
-
-resp::reply dataset::pttl(command args) {
-  auto const* const stored = find(args[0]);
-  if (stored == nullptr) return make_integer(-2);
-  if (stored->end == time_point::max()) return make_integer(-1);
-  return make_integer(std::chrono::round<milliseconds>(stored->end - now_).count());
-}
 
 }  // namespace holdfast::memory

@@ -1,9 +1,9 @@
 // Commands about hashes.
 
-#include "memory/dataset.hpp"
+#include "memory/commands.hpp"
 #include "resp/make_reply.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::memory::commands {
 namespace {
 
 using resp::make_array;
@@ -12,8 +12,8 @@ using resp::make_text;
 
 }  // namespace
 
-resp::reply dataset::hset(command args) {
-  auto& fields = get_or_make<hash>(args[0]);
+resp::reply hset(stored_keys& keys, command args) {
+  auto& fields = keys.get_or_make<stored_keys::hash>(args[0]);
   std::int64_t added = 0;
   for (std::size_t i = 1; i + 1 < args.size(); i += 2) {
     auto const known = fields.find(args[i]);
@@ -22,27 +22,27 @@ resp::reply dataset::hset(command args) {
       continue;
     }
     fields.emplace(args[i], args[i + 1]);
-    note_new(args[0], args[i]);
+    keys.note_new(args[0], args[i]);
     ++added;
   }
   return make_integer(added);
 }
 
-resp::reply dataset::hsetnx(command args) {
-  auto const added = get_or_make<hash>(args[0]).emplace(args[1], args[2]).second;
-  if (added) note_new(args[0], args[1]);
+resp::reply hsetnx(stored_keys& keys, command args) {
+  auto const added = keys.get_or_make<stored_keys::hash>(args[0]).emplace(args[1], args[2]).second;
+  if (added) keys.note_new(args[0], args[1]);
   return make_integer(added ? 1 : 0);
 }
 
-resp::reply dataset::hget(command args) {
-  auto const* const fields = find_as<hash>(args[0]);
+resp::reply hget(stored_keys& keys, command args) {
+  auto const* const fields = keys.find_as<stored_keys::hash>(args[0]);
   if (fields == nullptr) return {};
   auto const found = fields->find(args[1]);
   return found == fields->end() ? resp::reply{} : make_text(found->second);
 }
 
-resp::reply dataset::hdel(command args) {
-  auto* const fields = find_as<hash>(args[0]);
+resp::reply hdel(stored_keys& keys, command args) {
+  auto* const fields = keys.find_as<stored_keys::hash>(args[0]);
   if (fields == nullptr) return make_integer(0);
   std::int64_t count = 0;
   for (auto const field : args.subspan(1)) {
@@ -51,31 +51,31 @@ resp::reply dataset::hdel(command args) {
     fields->erase(found);
     ++count;
   }
-  drop_if_empty<hash>(args[0]);
+  keys.drop_if_empty<stored_keys::hash>(args[0]);
   return make_integer(count);
 }
 
-resp::reply dataset::hexists(command args) {
-  auto const* const fields = find_as<hash>(args[0]);
+resp::reply hexists(stored_keys& keys, command args) {
+  auto const* const fields = keys.find_as<stored_keys::hash>(args[0]);
   return make_integer(fields != nullptr && fields->contains(args[1]) ? 1 : 0);
 }
 
-resp::reply dataset::hlen(command args) {
-  auto const* const fields = find_as<hash>(args[0]);
+resp::reply hlen(stored_keys& keys, command args) {
+  auto const* const fields = keys.find_as<stored_keys::hash>(args[0]);
   return make_integer(fields == nullptr ? 0 : static_cast<std::int64_t>(fields->size()));
 }
 
-resp::reply dataset::hkeys(command args) {
+resp::reply hkeys(stored_keys& keys, command args) {
   std::vector<resp::reply> all;
-  if (auto const* const fields = find_as<hash>(args[0]); fields != nullptr) {
+  if (auto const* const fields = keys.find_as<stored_keys::hash>(args[0]); fields != nullptr) {
     for (auto const& [field, text] : *fields) all.push_back(make_text(field));
   }
   return make_array(std::move(all));
 }
 
-resp::reply dataset::hgetall(command args) {
+resp::reply hgetall(stored_keys& keys, command args) {
   std::vector<resp::reply> all;
-  if (auto const* const fields = find_as<hash>(args[0]); fields != nullptr) {
+  if (auto const* const fields = keys.find_as<stored_keys::hash>(args[0]); fields != nullptr) {
     for (auto const& [field, text] : *fields) {
       all.push_back(make_text(field));
       all.push_back(make_text(text));
@@ -85,10 +85,12 @@ resp::reply dataset::hgetall(command args) {
 }
 
 /// All at once, as a real server replies for a small hash.
-resp::reply dataset::hscan(command args) { return make_array({make_text("0"), hgetall(args)}); }
-
-resp::reply dataset::hstrlen(command args) {
-  return make_integer(static_cast<std::int64_t>(hget(args).text.size()));
+resp::reply hscan(stored_keys& keys, command args) {
+  return make_array({make_text("0"), hgetall(keys, args)});
 }
 
-}  // namespace holdfast::memory
+resp::reply hstrlen(stored_keys& keys, command args) {
+  return make_integer(static_cast<std::int64_t>(hget(keys, args).text.size()));
+}
+
+}  // namespace holdfast::memory::commands

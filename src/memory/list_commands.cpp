@@ -2,11 +2,10 @@
 
 #include <algorithm>
 
-#include "memory/arguments.hpp"
-#include "memory/dataset.hpp"
+#include "memory/commands.hpp"
 #include "resp/make_reply.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::memory::commands {
 namespace {
 
 using resp::make_array;
@@ -15,48 +14,48 @@ using resp::make_text;
 
 }  // namespace
 
-resp::reply dataset::rpush(command args) {
-  auto& elements = get_or_make<list>(args[0]);
+resp::reply rpush(stored_keys& keys, command args) {
+  auto& elements = keys.get_or_make<stored_keys::list>(args[0]);
   elements.insert(elements.end(), args.begin() + 1, args.end());
   return make_integer(static_cast<std::int64_t>(elements.size()));
 }
 
-resp::reply dataset::lpush(command args) {
-  auto& elements = get_or_make<list>(args[0]);
+resp::reply lpush(stored_keys& keys, command args) {
+  auto& elements = keys.get_or_make<stored_keys::list>(args[0]);
   elements.insert(elements.begin(), args.rbegin(), args.rend() - 1);
   return make_integer(static_cast<std::int64_t>(elements.size()));
 }
 
-resp::reply dataset::llen(command args) {
-  auto const* const elements = find_as<list>(args[0]);
+resp::reply llen(stored_keys& keys, command args) {
+  auto const* const elements = keys.find_as<stored_keys::list>(args[0]);
   return make_integer(elements == nullptr ? 0 : static_cast<std::int64_t>(elements->size()));
 }
 
-resp::reply dataset::lpop(command args) {
-  auto* const elements = find_as<list>(args[0]);
+resp::reply lpop(stored_keys& keys, command args) {
+  auto* const elements = keys.find_as<stored_keys::list>(args[0]);
   if (elements == nullptr) return {};
   auto first = make_text(elements->front());
   elements->erase(elements->begin());
-  drop_if_empty<list>(args[0]);
+  keys.drop_if_empty<stored_keys::list>(args[0]);
   return first;
 }
 
-resp::reply dataset::lindex(command args) {
-  auto const* const elements = find_as<list>(args[0]);
+resp::reply lindex(stored_keys& keys, command args) {
+  auto const* const elements = keys.find_as<stored_keys::list>(args[0]);
   if (elements == nullptr) return {};
   auto const [from, to] = positions(number_of(args[1]), number_of(args[1]), elements->size());
   return from == to ? resp::reply{} : make_text((*elements)[from]);
 }
 
-resp::reply dataset::lpos(command args) {
-  auto const* const elements = find_as<list>(args[0]);
+resp::reply lpos(stored_keys& keys, command args) {
+  auto const* const elements = keys.find_as<stored_keys::list>(args[0]);
   if (elements == nullptr) return {};
   auto const found = std::ranges::find(*elements, args[1]);
   return found == elements->end() ? resp::reply{} : make_integer(found - elements->begin());
 }
 
-resp::reply dataset::lrange(command args) {
-  auto const* const elements = find_as<list>(args[0]);
+resp::reply lrange(stored_keys& keys, command args) {
+  auto const* const elements = keys.find_as<stored_keys::list>(args[0]);
   std::vector<resp::reply> result;
   if (elements != nullptr) {
     auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), elements->size());
@@ -66,8 +65,8 @@ resp::reply dataset::lrange(command args) {
   return make_array(std::move(result));
 }
 
-resp::reply dataset::lrem(command args) {
-  auto* const elements = find_as<list>(args[0]);
+resp::reply lrem(stored_keys& keys, command args) {
+  auto* const elements = keys.find_as<stored_keys::list>(args[0]);
   if (elements == nullptr) return make_integer(0);
   auto remaining = number_of(args[1]) == 0 ? static_cast<std::int64_t>(elements->size()) : number_of(args[1]);
   std::int64_t count = 0;
@@ -80,8 +79,8 @@ resp::reply dataset::lrem(command args) {
     --remaining;
     ++count;
   }
-  drop_if_empty<list>(args[0]);
+  keys.drop_if_empty<stored_keys::list>(args[0]);
   return make_integer(count);
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::memory::commands

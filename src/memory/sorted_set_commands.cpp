@@ -7,12 +7,11 @@
 #include <iterator>
 #include <limits>
 
-#include "memory/arguments.hpp"
-#include "memory/dataset.hpp"
+#include "memory/commands.hpp"
 #include "memory/numbers.hpp"
 #include "resp/make_reply.hpp"
 
-namespace holdfast::memory {
+namespace holdfast::memory::commands {
 namespace {
 
 using resp::make_array;
@@ -66,9 +65,9 @@ resp::reply slice(entries const& all, std::int64_t first, std::int64_t last, boo
 
 }  // namespace
 
-resp::reply dataset::zadd(command args) {
-  if (args[1] == "INCR") return zincrby(std::array{args[0], args[2], args[3]});
-  auto& members = get_or_make<sorted_set>(args[0]);
+resp::reply zadd(stored_keys& keys, command args) {
+  if (args[1] == "INCR") return zincrby(keys, std::array{args[0], args[2], args[3]});
+  auto& members = keys.get_or_make<sorted_set>(args[0]);
   auto const only_new = args[1] == "NX";
   auto const only_known = args[1] == "XX";
   std::int64_t added = 0;
@@ -76,50 +75,50 @@ resp::reply dataset::zadd(command args) {
     auto const known = members.score_of(args[i + 1]).has_value();
     if ((only_new && known) || (only_known && !known)) continue;
     members.put(args[i + 1], score_of(args[i]));
-    if (!known) note_new(args[0], args[i + 1]);
+    if (!known) keys.note_new(args[0], args[i + 1]);
     added += known ? 0 : 1;
   }
-  drop_if_empty<sorted_set>(args[0]);
+  keys.drop_if_empty<sorted_set>(args[0]);
   return make_integer(added);
 }
 
-resp::reply dataset::zincrby(command args) {
-  auto& members = get_or_make<sorted_set>(args[0]);
+resp::reply zincrby(stored_keys& keys, command args) {
+  auto& members = keys.get_or_make<sorted_set>(args[0]);
   auto const score = members.score_of(args[2]).value_or(0) + score_of(args[1]);
   members.put(args[2], score);
   return score_reply(score);
 }
 
-resp::reply dataset::zrem(command args) {
-  auto* const members = find_as<sorted_set>(args[0]);
+resp::reply zrem(stored_keys& keys, command args) {
+  auto* const members = keys.find_as<sorted_set>(args[0]);
   if (members == nullptr) return make_integer(0);
   std::int64_t count = 0;
   for (auto const member : args.subspan(1)) count += members->erase(member) ? 1 : 0;
-  drop_if_empty<sorted_set>(args[0]);
+  keys.drop_if_empty<sorted_set>(args[0]);
   return make_integer(count);
 }
 
-resp::reply dataset::zscore(command args) {
-  auto const* const members = find_as<sorted_set>(args[0]);
+resp::reply zscore(stored_keys& keys, command args) {
+  auto const* const members = keys.find_as<sorted_set>(args[0]);
   auto const score = members == nullptr ? std::nullopt : members->score_of(args[1]);
   return score ? score_reply(*score) : resp::reply{};
 }
 
-resp::reply dataset::zrank(command args) {
-  auto const* const members = find_as<sorted_set>(args[0]);
+resp::reply zrank(stored_keys& keys, command args) {
+  auto const* const members = keys.find_as<sorted_set>(args[0]);
   if (members == nullptr) return {};
   auto const& all = members->in_order();
   auto const found = std::ranges::find(all, args[1], &sorted_set::entry::second);
   return found == all.end() ? resp::reply{} : make_integer(std::distance(all.begin(), found));
 }
 
-resp::reply dataset::zcard(command args) {
-  auto const* const members = find_as<sorted_set>(args[0]);
+resp::reply zcard(stored_keys& keys, command args) {
+  auto const* const members = keys.find_as<sorted_set>(args[0]);
   return make_integer(members == nullptr ? 0 : static_cast<std::int64_t>(members->size()));
 }
 
-resp::reply dataset::zcount(command args) {
-  auto const* const members = find_as<sorted_set>(args[0]);
+resp::reply zcount(stored_keys& keys, command args) {
+  auto const* const members = keys.find_as<sorted_set>(args[0]);
   if (members == nullptr) return make_integer(0);
   auto const low = bound_of(args[1]);
   auto const high = bound_of(args[2]);
@@ -127,15 +126,15 @@ resp::reply dataset::zcount(command args) {
       members->in_order(), [&](sorted_set::entry const& entry) { return within(entry.first, low, high); }));
 }
 
-resp::reply dataset::zrange(command args) {
-  return slice(all_of(find_as<sorted_set>(args[0])), number_of(args[1]), number_of(args[2]),
+resp::reply zrange(stored_keys& keys, command args) {
+  return slice(all_of(keys.find_as<sorted_set>(args[0])), number_of(args[1]), number_of(args[2]),
                args.size() > 3 && args[3] == "WITHSCORES");
 }
 
-resp::reply dataset::zrangebyscore(command args) {
+resp::reply zrangebyscore(stored_keys& keys, command args) {
   auto const low = bound_of(args[1]);
   auto const high = bound_of(args[2]);
-  auto all = all_of(find_as<sorted_set>(args[0]));
+  auto all = all_of(keys.find_as<sorted_set>(args[0]));
   std::erase_if(all, [&](auto const& entry) { return !within(entry.first, low, high); });
   auto scores = false;
   std::int64_t first = 0;
@@ -151,23 +150,23 @@ resp::reply dataset::zrangebyscore(command args) {
   return slice(all, first, last, scores);
 }
 
-resp::reply dataset::zpopmin(command args) {
-  auto* const members = find_as<sorted_set>(args[0]);
+resp::reply zpopmin(stored_keys& keys, command args) {
+  auto* const members = keys.find_as<sorted_set>(args[0]);
   if (members == nullptr) return make_array({});
   auto const first = *members->in_order().begin();
   auto result = slice({first}, 0, 0, true);
   members->erase(first.second);
-  drop_if_empty<sorted_set>(args[0]);
+  keys.drop_if_empty<sorted_set>(args[0]);
   return result;
 }
 
-resp::reply dataset::zremrangebyrank(command args) {
-  auto* const members = find_as<sorted_set>(args[0]);
+resp::reply zremrangebyrank(stored_keys& keys, command args) {
+  auto* const members = keys.find_as<sorted_set>(args[0]);
   auto const all = all_of(members);
   auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), all.size());
   for (auto i = from; i != to; ++i) members->erase(all[i].second);
-  drop_if_empty<sorted_set>(args[0]);
+  keys.drop_if_empty<sorted_set>(args[0]);
   return make_integer(static_cast<std::int64_t>(to - from));
 }
 
-}  // namespace holdfast::memory
+}  // namespace holdfast::memory::commands

@@ -66,26 +66,26 @@ std::string only_field(abi::context* const context, abi::string* const key) {
   return text_in(redis.element_of(reply.get(), 0));
 }
 
-std::optional<long long> tell_waiter(abi::context* const context, publishing const how,
+std::optional<long long> tell_waiter(abi::context* const context, publishing const mode,
                                      std::string_view const waiter, std::string_view const queue,
                                      std::string_view const message) {
   constexpr std::size_t uuid_size = 36;
   constexpr std::string_view last_word = "queue";
   std::string inbox{queue.substr(0, queue.size() - std::min(queue.size(), last_word.size()))};
   inbox.append("inbox:").append(waiter.substr(0, uuid_size));
-  if (how == publishing::counted) return publish(context, "PUBLISH", inbox, message);
+  if (mode == publishing::counted) return publish(context, "PUBLISH", inbox, message);
   auto const heard = publish(context, "SPUBLISH", inbox, message);
-  if (how == publishing::sharded) return heard;
+  if (mode == publishing::sharded) return heard;
   // PUBLISH doesn't count the listeners of other nodes, who hear it all the same.
   return publish(context, "PUBLISH", inbox, message) ? std::optional{1LL} : std::nullopt;
 }
 
-std::optional<long long> tell_channel(abi::context* const context, publishing const how,
+std::optional<long long> tell_channel(abi::context* const context, publishing const mode,
                                       std::string_view const channel, std::string_view const message) {
   if (channel.empty()) return std::nullopt;
-  if (how == publishing::counted) return publish(context, "PUBLISH", channel, message);
+  if (mode == publishing::counted) return publish(context, "PUBLISH", channel, message);
   auto const heard = publish(context, "SPUBLISH", channel, message);
-  if (how == publishing::uncounted) {
+  if (mode == publishing::uncounted) {
     static_cast<void>(publish(context, "PUBLISH", channel, message));
     return std::nullopt;
   }

@@ -27,12 +27,12 @@ namespace holdfast::server {
 
 /// Puts a message into the inbox that a waiter's client has for the lock of this queue. Returns how many heard
 /// it; nothing when the right to publish is missing. Where that isn't known it counts as heard.
-[[nodiscard]] std::optional<long long> tell_waiter(abi::context*, publishing how, std::string_view waiter,
+[[nodiscard]] std::optional<long long> tell_waiter(abi::context*, publishing mode, std::string_view waiter,
                                                    std::string_view queue, std::string_view message);
 
 /// Tells those who wait on one of Redisson's channels; "" tells nobody. Returns how many heard it; nothing when
 /// that can't be known.
-[[nodiscard]] std::optional<long long> tell_channel(abi::context*, publishing how, std::string_view channel,
+[[nodiscard]] std::optional<long long> tell_channel(abi::context*, publishing mode, std::string_view channel,
                                                     std::string_view message);
 
 }  // namespace holdfast::server

@@ -29,13 +29,13 @@ std::optional<std::int64_t> ticket_in(request& call) {
 grant_policy policy_in(request& call) {
   auto const starvation_us = call.has_more() ? call.number("starvation_us", 0) : usual_starvation_us;
   auto const grant_ms = call.has_more() ? call.milliseconds("grant_ms") : usual_grant_ms;
-  auto const how = call.has_more() ? call.how_to_publish() : publishing::counted;
-  return {.starvation_us = starvation_us, .grant_ms = grant_ms, .how = how};
+  auto const mode = call.has_more() ? call.how_to_publish() : publishing::counted;
+  return {.starvation_us = starvation_us, .grant_ms = grant_ms, .mode = mode};
 }
 
 grant_policy policy_of_whose_turn_has_come(request& call) {
   auto const grant_ms = call.milliseconds("grant_ms");
-  return {.starvation_us = 0, .grant_ms = grant_ms, .how = call.how_to_publish()};
+  return {.starvation_us = 0, .grant_ms = grant_ms, .mode = call.how_to_publish()};
 }
 
 /// The arguments of an acquisition of either order.

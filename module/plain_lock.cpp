@@ -94,10 +94,10 @@ std::int64_t plain_lock::join(abi::string* const owner, place const& where) {
   return *ticket;
 }
 
-std::optional<long long> plain_lock::wake(queue_entry const& waiter, publishing const how) {
+std::optional<long long> plain_lock::wake(queue_entry const& waiter, publishing const mode) {
   auto const owner = waiter.member.text();
   auto const message = std::string{"woken "}.append(number_of(owner)).append(" ").append(lock_.name());
-  return tell_waiter(call_.context(), how, owner, queue().name(), message);
+  return tell_waiter(call_.context(), mode, owner, queue().name(), message);
 }
 
 /// Owns the lock before it is told. When nobody hears it, it doesn't any more.
@@ -106,7 +106,7 @@ std::optional<long long> plain_lock::grant(queue_entry const& waiter, grant_poli
   auto const tokens = counter_.take(tokens_of_a_grant);
   if (!tokens || !lock_.set(waiter.member.get(), call_.after(policy.grant_ms))) return std::nullopt;
   auto const heard =
-      tell_waiter(call_.context(), policy.how, owner, queue().name(), grant_message(owner, *tokens));
+      tell_waiter(call_.context(), policy.mode, owner, queue().name(), grant_message(owner, *tokens));
   if (heard.value_or(0) == 0) lock_.remove();
   return heard;
 }
@@ -190,7 +190,7 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
     queue().remove_member(waiter->member.get());
     readers.add(waiter->member.get(), static_cast<double>(ends_at.when()));
     auto const heard =
-        tell_waiter(call_.context(), policy.how, owner, queue().name(), grant_message(owner, *tokens));
+        tell_waiter(call_.context(), policy.mode, owner, queue().name(), grant_message(owner, *tokens));
     if (heard.value_or(0) == 0) {
       readers.remove_member(waiter->member.get());
     } else {
@@ -253,7 +253,7 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
     auto const starved =
         policy.starvation_us <= 0 || waited_us >= static_cast<double>(policy.starvation_us);
     if (starved && counter_.look() != token_counter::state::sound) return wake_outcome::spoilt;
-    auto const heard = starved ? grant(*waiter, policy) : wake(*waiter, policy.how);
+    auto const heard = starved ? grant(*waiter, policy) : wake(*waiter, policy.mode);
     if (!heard) {
       queue().add(waiter->member.get(), waiter->score);
       queue().expire_at(call_.after(minute));

@@ -28,7 +28,7 @@ enum class wake_outcome {
 struct grant_policy {
   std::int64_t starvation_us;  ///< 0: whoever is next has waited long enough, whatever the clocks say
   std::int64_t grant_ms;       ///< the ttl of what is granted
-  publishing how;
+  publishing mode;
 };
 
 /// How one who waits joins the queue.
@@ -82,7 +82,7 @@ class plain_lock {
   [[nodiscard]] std::int64_t last_token() const { return counter_.last().value_or(0); }
 
  private:
-  [[nodiscard]] std::optional<long long> wake(queue_entry const& waiter, publishing how);
+  [[nodiscard]] std::optional<long long> wake(queue_entry const& waiter, publishing mode);
   [[nodiscard]] std::optional<long long> grant(queue_entry const& waiter, grant_policy const& policy);
 
   /// as_readers, in let_readers_in.lua. False: this server can't.

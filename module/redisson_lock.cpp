@@ -30,9 +30,9 @@ void refuse_misfit(request& call, stored_key const& lock) {
 
 /// Gives back what is the caller's.
 std::optional<long long> give_back(request& call, stored_key& lock, abi::string* const owner,
-                                   publishing const how, std::string_view const channel) {
+                                   publishing const mode, std::string_view const channel) {
   lock.remove_field(owner);
-  return tell_channel(call.context(), how, channel, "0");
+  return tell_channel(call.context(), mode, channel, "0");
 }
 
 }  // namespace
@@ -61,25 +61,25 @@ void acquire(request& call) {
 
 void release(request& call) {
   auto* const owner = call.string();
-  auto const how = call.how_to_publish();
+  auto const mode = call.how_to_publish();
   auto const channel = call.text();
   if (call.refused()) return;
   stored_key lock{call.context(), call.keys()[0]};
   if (!lock.has_field(owner)) return call.reply(foreign(lock));
-  static_cast<void>(give_back(call, lock, owner, how, channel));
+  static_cast<void>(give_back(call, lock, owner, mode, channel));
   ++counts.released;
   call.reply(1);
 }
 
 void abandon(request& call) {
   auto* const owner = call.string();
-  auto const how = call.how_to_publish();
+  auto const mode = call.how_to_publish();
   auto const channel = call.text();
   if (call.refused()) return;
   stored_key lock{call.context(), call.keys()[0]};
   auto const was_his = lock.has_field(owner);
   if (was_his) {
-    static_cast<void>(give_back(call, lock, owner, how, channel));
+    static_cast<void>(give_back(call, lock, owner, mode, channel));
     ++counts.released;
   }
   call.reply(was_his ? 1 : 0);
@@ -87,7 +87,7 @@ void abandon(request& call) {
 
 void pass(request& call) {
   auto* const owner = call.string();
-  auto const how = call.how_to_publish();
+  auto const mode = call.how_to_publish();
   auto const channel = call.text();
   auto const own_ears = call.number("own_ears", 0);
   auto* const next = call.string();
@@ -100,7 +100,7 @@ void pass(request& call) {
   } else if (!lock.has_field(owner)) {
     return call.reply_list(std::array{foreign(lock)});
   } else {
-    auto const heard = give_back(call, lock, owner, how, channel);
+    auto const heard = give_back(call, lock, owner, mode, channel);
     // Others have heard of it, or may poll: it stays free, so that they have a fair chance.
     if (!heard || *heard > own_ears) {
       ++counts.released;

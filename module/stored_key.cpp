@@ -233,8 +233,8 @@ bool stored_key::has_field(abi::string* const field) const {
 }
 
 void stored_key::set_field(abi::string* const field) {
-  owned_string const one{context_, "1"};
-  redis.hash_set(key_, abi::hash_plain, field, one.get(), nullptr);
+  owned_string const mark{context_, "1"};
+  redis.hash_set(key_, abi::hash_plain, field, mark.get(), nullptr);
   redis.replicate(context_, "HSET", "ssc", name_, field, "1");
   changed(abi::notify_hash, "hset");
 }

@@ -28,10 +28,10 @@ std::string_view name_of(probe::transport_kind const connection) {
 }  // namespace
 
 std::string to_text(microseconds const time) {
-  auto const us = static_cast<double>(time.count());
+  auto const micros = static_cast<double>(time.count());
   if (time < 1ms) return fmt::format("{} µs", time.count());
-  if (time < 1s) return fmt::format("{:.1f} ms", us / 1e3);
-  return fmt::format("{:.1f} s", us / 1e6);
+  if (time < 1s) return fmt::format("{:.1f} ms", micros / 1e3);
+  return fmt::format("{:.1f} s", micros / 1e6);
 }
 
 std::string_view to_string(severity const level) noexcept {

@@ -35,7 +35,7 @@ struct clock_sample {
 
 /// The server's clock compared with the local one.
 struct clock_facts {
-  std::chrono::microseconds ours{};    ///< time passed here
+  std::chrono::microseconds local{};   ///< time passed here
   std::chrono::microseconds server{};  ///< time passed there
   std::chrono::microseconds doubt{};   ///< the uncertainty of `server`, since replies take time
   std::chrono::microseconds ahead{};   ///< the server's time of day less this machine's, at the end

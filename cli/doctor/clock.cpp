@@ -82,7 +82,7 @@ clock_facts compare(std::span<clock_sample const> const samples) {
   auto const& first = samples.front();
   auto const& last = samples.back();
   auto const step = samples.size() < 3 ? microseconds{} : largest_step(samples);
-  return {.ours = last.here - first.here,
+  return {.local = last.here - first.here,
           .server = last.there - first.there - step,
           .doubt = (first.round_trip + last.round_trip) / 2,
           .step = step,
@@ -95,18 +95,18 @@ finding check_clock(server_facts const& facts) {
   if (clock.step != 0s) {
     return {"clock", severity::problem,
             fmt::format("the server's time of day jumped by {} while it was watched, for {}",
-                        with_sign(clock.step), to_text(clock.ours)),
+                        with_sign(clock.step), to_text(clock.local)),
             why_steps_matter, against_steps};
   }
-  auto const passed = static_cast<double>(std::max(clock.ours, microseconds{1}).count());
-  auto const rate = 100.0 * static_cast<double>((clock.server - clock.ours).count()) / passed;
+  auto const passed = static_cast<double>(std::max(clock.local, microseconds{1}).count());
+  auto const rate = 100.0 * static_cast<double>((clock.server - clock.local).count()) / passed;
   auto const shown = std::abs(rate) < 0.005 ? 0.0 : rate;  // no -0.00
   auto const error = 100.0 * static_cast<double>(clock.doubt.count()) / passed;
   finding result{
       .check = "clock",
       .found = fmt::format("the server's clock goes {:+.2f} % (± {:.2f} %) against this machine's, "
                            "in {}",
-                           shown, error, to_text(clock.ours))};
+                           shown, error, to_text(clock.local))};
   constexpr double promised = 1.0;
   if (std::abs(rate) - error >= promised) {
     result.level = severity::problem;

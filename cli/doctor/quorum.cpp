@@ -114,8 +114,8 @@ struct rate {
 };
 
 rate rate_of(clock_facts const& clock) {
-  auto const passed = static_cast<double>(std::max(clock.ours, microseconds{1}).count());
-  return {100.0 * static_cast<double>((clock.server - clock.ours).count()) / passed,
+  auto const passed = static_cast<double>(std::max(clock.local, microseconds{1}).count());
+  return {100.0 * static_cast<double>((clock.server - clock.local).count()) / passed,
           100.0 * static_cast<double>(clock.doubt.count()) / passed};
 }
 

@@ -21,9 +21,9 @@ namespace holdfast::cli {
 [[nodiscard]] inline bool in_foreground() noexcept {
   int const terminal = open_terminal();
   if (terminal < 0) return false;
-  bool const ours = tcgetpgrp(terminal) == getpgrp();
+  bool const in_foreground = tcgetpgrp(terminal) == getpgrp();
   close(terminal);
-  return ours;
+  return in_foreground;
 }
 
 }  // namespace holdfast::cli

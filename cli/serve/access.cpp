@@ -103,9 +103,9 @@ std::optional<http_response> access_control::check_origin(http_request const& re
   auto const origin = request.header("origin");
   // A proxy before this server may speak TLS to browsers; where this server does, a page without it isn't
   // ours.
-  bool const ours = origin == fmt::format("https://{}", host) ||
-                    (!request.secure && origin == fmt::format("http://{}", host));
-  if (!origin.empty() && !ours) return refuse(403, "the page of another site has sent this");
+  bool const same_origin = origin == fmt::format("https://{}", host) ||
+                           (!request.secure && origin == fmt::format("http://{}", host));
+  if (!origin.empty() && !same_origin) return refuse(403, "the page of another site has sent this");
   // A link from another site to the page is fine; it gets no data.
   auto const site = request.header("sec-fetch-site");
   bool const from_here = site.empty() || site == "same-origin" || site == "none";

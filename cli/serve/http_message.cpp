@@ -43,22 +43,23 @@ std::string_view http_request::header(std::string_view const name) const {
 
 std::optional<std::string> http_request::parameter(std::string_view const name) const {
   for (std::string_view rest{query}; !rest.empty();) {
-    auto const one = rest.substr(0, rest.find('&'));
-    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    auto const equals = one.find('=');
-    if (one.substr(0, equals) != name) continue;
-    return equals == std::string_view::npos ? std::string{} : percent_decoded(one.substr(equals + 1));
+    auto const parameter = rest.substr(0, rest.find('&'));
+    rest.remove_prefix(std::min(rest.size(), parameter.size() + 1));
+    auto const equals = parameter.find('=');
+    if (parameter.substr(0, equals) != name) continue;
+    return equals == std::string_view::npos ? std::string{} : percent_decoded(parameter.substr(equals + 1));
   }
   return std::nullopt;
 }
 
 std::string_view http_request::cookie(std::string_view const name) const {
   for (auto rest = header("cookie"); !rest.empty();) {
-    auto one = rest.substr(0, rest.find(';'));
-    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
-    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
-    auto const equals = one.find('=');
-    if (equals != std::string_view::npos && one.substr(0, equals) == name) return one.substr(equals + 1);
+    auto cookie = rest.substr(0, rest.find(';'));
+    rest.remove_prefix(std::min(rest.size(), cookie.size() + 1));
+    cookie.remove_prefix(std::min(cookie.find_first_not_of(' '), cookie.size()));
+    auto const equals = cookie.find('=');
+    if (equals != std::string_view::npos && cookie.substr(0, equals) == name)
+      return cookie.substr(equals + 1);
   }
   return {};
 }

@@ -158,9 +158,9 @@ listening_socket listen_on(std::string_view const text) {
 
 listening_socket passed_socket() {
   auto const count = environment_value("LISTEN_FDS");
-  bool const ours = environment_value("LISTEN_PID") == std::to_string(getpid());
+  bool const for_this_process = environment_value("LISTEN_PID") == std::to_string(getpid());
   for (char const* const name : {"LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"}) unsetenv(name);
-  if (count.empty() || !ours) return {};
+  if (count.empty() || !for_this_process) return {};
   if (count != "1")
     throw failure{usage,
                   fmt::format("LISTEN_FDS: {} sockets were passed; pass one", output::one_line(count))};

@@ -154,17 +154,17 @@ std::string processes_json(deployment const& of) {
   of.with_store([&](lock_store const& store) {
     for (auto const& [id, each] : store.all()) {
       for (auto const& hold : each.state.holders) {
-        auto& one = all[hold.process.owner.substr(0, uuid_size)];
-        if (one.process.owner.empty() || one.process.host.empty()) one.process = hold.process;
-        ++one.holds;
-        if (one.locks.size() < most_names_of_one)
-          one.locks.emplace_back(each.id, beginning_of(each.state.name));
+        auto& seen = all[hold.process.owner.substr(0, uuid_size)];
+        if (seen.process.owner.empty() || seen.process.host.empty()) seen.process = hold.process;
+        ++seen.holds;
+        if (seen.locks.size() < most_names_of_one)
+          seen.locks.emplace_back(each.id, beginning_of(each.state.name));
       }
     }
   });
   std::vector<holding_process const*> sorted;
   sorted.reserve(all.size());
-  for (auto const& [client, one] : all) sorted.push_back(&one);
+  for (auto const& [client, seen] : all) sorted.push_back(&seen);
   std::ranges::sort(sorted, [](auto const* a, auto const* b) {
     return std::pair{b->holds, a->process.owner} < std::pair{a->holds, b->process.owner};
   });

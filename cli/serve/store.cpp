@@ -132,22 +132,22 @@ bool lock_store::note_changes(entry const& before, lock_state const& now, time c
     if (each.kind == happening::expired) ++group.losses;
     if (each.kind == happening::waiting || each.kind == happening::identified) continue;
     bool const of_several = each.kind == happening::joined || each.kind == happening::left;
-    change one{.id = before.id,
-               .name = std::string{beginning_of(now.name)},
-               .kind = each.kind,
-               .at = at,
-               .token = now.token,
-               .waiting = now.waiting};
-    one.holder = words_of(of_several ? each.hold.process : now.holder);
-    one.owner = of_several ? each.hold.process.owner : now.holder.owner;
-    one.before = words_of(each.before);
+    change record{.id = before.id,
+                  .name = std::string{beginning_of(now.name)},
+                  .kind = each.kind,
+                  .at = at,
+                  .token = now.token,
+                  .waiting = now.waiting};
+    record.holder = words_of(of_several ? each.hold.process : now.holder);
+    record.owner = of_several ? each.hold.process.owner : now.holder.owner;
+    record.before = words_of(each.before);
     if (before.state.held_for && each.kind != happening::joined) {
-      one.held_ms =
+      record.held_ms =
           std::chrono::duration_cast<std::chrono::milliseconds>(*before.state.held_for + passed).count();
       if (ends_hold(each.kind))
-        times_.add(before.id, lasting::hold, std::chrono::milliseconds{*one.held_ms}, at);
+        times_.add(before.id, lasting::hold, std::chrono::milliseconds{*record.held_ms}, at);
     }
-    changes_.push_back(std::move(one));
+    changes_.push_back(std::move(record));
     ++change_count_;
     if (changes_.size() > limits_.changes) changes_.pop_front();
   }
@@ -227,13 +227,13 @@ void lock_store::still(std::string const& name, bool const busy,
   }
 }
 
-void lock_store::forget(entry const& one) {
-  bytes_ -= one.bytes;
-  if (auto const named = by_name_.find(one.state.name); named != by_name_.end()) {
-    named->second.of(one.state.wire) = nullptr;
+void lock_store::forget(entry const& gone) {
+  bytes_ -= gone.bytes;
+  if (auto const named = by_name_.find(gone.state.name); named != by_name_.end()) {
+    named->second.of(gone.state.wire) = nullptr;
     if (named->second.plain == nullptr && named->second.redisson == nullptr) by_name_.erase(named);
   }
-  entries_.erase(entries_.find(one.id));
+  entries_.erase(entries_.find(gone.id));
 }
 
 std::vector<std::string> lock_store::forget_idle(time const limit) {

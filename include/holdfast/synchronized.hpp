@@ -60,7 +60,7 @@ HOLDFAST_EXPORT [[nodiscard]] std::optional<lease> take(exclusive_lock& from,
 HOLDFAST_EXPORT [[nodiscard]] lease take_or_throw(client const& redis, exclusive_lock& from,
                                                   std::optional<milliseconds> wait);
 /// Throws errc::lost if the lock wasn't held any more, unless `policy` ignores that.
-HOLDFAST_EXPORT void give_back(client const& redis, lease& mine, if_lost policy);
+HOLDFAST_EXPORT void give_back(client const& redis, lease& held, if_lost policy);
 
 /// Called with the arguments alone if possible, otherwise with the lease in front of them.
 template <class F, class... Arguments>
@@ -68,11 +68,11 @@ concept runs_under_lock =
     std::is_invocable_v<F, Arguments...> || std::is_invocable_v<F, lease&, Arguments...>;
 
 template <class F, class... Arguments>
-decltype(auto) call([[maybe_unused]] lease& mine, F&& f, Arguments&&... arguments) {
+decltype(auto) call([[maybe_unused]] lease& held, F&& f, Arguments&&... arguments) {
   if constexpr (std::is_invocable_v<F, Arguments...>) {
     return std::invoke(std::forward<F>(f), std::forward<Arguments>(arguments)...);
   } else {
-    return std::invoke(std::forward<F>(f), mine, std::forward<Arguments>(arguments)...);
+    return std::invoke(std::forward<F>(f), held, std::forward<Arguments>(arguments)...);
   }
 }
 
@@ -80,19 +80,19 @@ template <class F, class... Arguments>
 using result_of = decltype(call(std::declval<lease&>(), std::declval<F>(), std::declval<Arguments>()...));
 
 template <class F, class... Arguments>
-result_of<F, Arguments...> run(client const& redis, lease mine, if_lost policy, F&& f,
+result_of<F, Arguments...> run(client const& redis, lease held, if_lost policy, F&& f,
                                Arguments&&... arguments) {
   using result_type = result_of<F, Arguments...>;
   if constexpr (std::is_void_v<result_type>) {
-    call(mine, std::forward<F>(f), std::forward<Arguments>(arguments)...);
-    give_back(redis, mine, policy);
+    call(held, std::forward<F>(f), std::forward<Arguments>(arguments)...);
+    give_back(redis, held, policy);
   } else if constexpr (std::is_reference_v<result_type>) {
-    auto&& result = call(mine, std::forward<F>(f), std::forward<Arguments>(arguments)...);
-    give_back(redis, mine, policy);
+    auto&& result = call(held, std::forward<F>(f), std::forward<Arguments>(arguments)...);
+    give_back(redis, held, policy);
     return static_cast<result_type>(result);
   } else {
-    result_type result = call(mine, std::forward<F>(f), std::forward<Arguments>(arguments)...);
-    give_back(redis, mine, policy);
+    result_type result = call(held, std::forward<F>(f), std::forward<Arguments>(arguments)...);
+    give_back(redis, held, policy);
     return result;
   }
 }
@@ -152,15 +152,15 @@ template <std::derived_from<exclusive_lock> Lock = mutex, std::same_as<skip_if_b
   using result_type = detail::result_of<F, Arguments...>;
   using optional_type = typename detail::if_run<result_type>::type;
   Lock lock{redis, std::move(name), options.lock};
-  auto mine = detail::take(lock, options.wait);
-  if (!mine) return optional_type{};
+  auto held = detail::take(lock, options.wait);
+  if (!held) return optional_type{};
   if constexpr (std::is_void_v<result_type>) {
-    detail::run(redis, std::move(*mine), options.if_lost, std::forward<F>(f),
+    detail::run(redis, std::move(*held), options.if_lost, std::forward<F>(f),
                 std::forward<Arguments>(arguments)...);
     return true;
   } else {
     return optional_type{std::in_place,
-                         detail::run(redis, std::move(*mine), options.if_lost, std::forward<F>(f),
+                         detail::run(redis, std::move(*held), options.if_lost, std::forward<F>(f),
                                      std::forward<Arguments>(arguments)...)};
   }
 }

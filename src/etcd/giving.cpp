@@ -68,18 +68,19 @@ void backend::begin_giving_back(place_ptr const& of, scripting::send_options con
   condition const still{.key = of->key,
                         .equals = of->revision != 0 ? decltype(condition::equals){of->revision}
                                                     : decltype(condition::equals){of->value}};
-  server_.transact({.when = {still}, .then = {etcd::remove{of->key}}}, send,
-                   [this, of, report](response<outcome>&& answer) {
-                     if (!answer.ok() || of->unsure) leave_behind(*of);
-                     if (!answer.ok()) {
-                       if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(of->lease);
-                       report(no_outcome<ownership>(answer));
-                       return;
-                     }
-                     // A copy that was carried out before leaves nothing.
-                     auto const ours = answer.value.succeeded || answer.resent;
-                     report({.content = ours ? ownership::mine : ownership::gone, .sent_at = answer.sent_at});
-                   });
+  server_.transact(
+      {.when = {still}, .then = {etcd::remove{of->key}}}, send,
+      [this, of, report](response<outcome>&& answer) {
+        if (!answer.ok() || of->unsure) leave_behind(*of);
+        if (!answer.ok()) {
+          if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(of->lease);
+          report(no_outcome<ownership>(answer));
+          return;
+        }
+        // A copy that was carried out before leaves nothing.
+        auto const still_held = answer.value.succeeded || answer.resent;
+        report({.content = still_held ? ownership::mine : ownership::gone, .sent_at = answer.sent_at});
+      });
 }
 
 /// One transaction deletes the old key and makes the new one. They are under two leases: a transaction can't

@@ -175,9 +175,9 @@ void backend::set_ttl(engine::recipe const& /*lock_recipe*/, milliseconds ttl, e
                    [this, of, revision, ttl, answered](response<outcome>&& answer) {
                      auto result = no_outcome<ownership>(answer);
                      if (answer.ok()) {
-                       auto const ours = answer.value.succeeded && of->held && of->revision == revision;
-                       if (ours) hold(of, ttl);
-                       result = {.content = ours ? ownership::mine : ownership::gone,
+                       auto const still_held = answer.value.succeeded && of->held && of->revision == revision;
+                       if (still_held) hold(of, ttl);
+                       result = {.content = still_held ? ownership::mine : ownership::gone,
                                  .sent_at = answer.sent_at};
                      }
                      if (*answered) (*answered)(std::move(result));

@@ -22,8 +22,8 @@ constexpr std::chrono::years furthest{100};
 
 /// One thread at a time moves the clock.
 std::mutex& mover() noexcept {
-  static std::mutex one;
-  return one;
+  static std::mutex guard;
+  return guard;
 }
 
 void set(std::chrono::nanoseconds time) {

@@ -133,7 +133,7 @@ handshake::step handshake::read(question const& asked, resp::reply const& reply)
   if (!reply.is_text()) {
     return fail(errc::protocol, to_.display + " gave a strange answer when the connection was set up");
   }
-  if (asked.command == request::info) ours_ = read_info(reply.text);
+  if (asked.command == request::info) own_info_ = read_info(reply.text);
   if (asked.command == request::list && !reply.text.empty()) {
     // A connection with that number that is younger than ours can be is another client's: the server was
     // restarted.
@@ -155,9 +155,9 @@ handshake::step handshake::next() {
 void handshake::look_for_broken_connections() {
   for (std::size_t i = 0; i != to_end_.size(); ++i) {
     auto const& id = to_end_[i].id;
-    if (id.number == 0 || ours_.number == 0) {
+    if (id.number == 0 || own_info_.number == 0) {
       not_ended_ = info_refusal_.empty() ? "CLIENT INFO doesn't say which it is" : info_refusal_;
-    } else if (id.number < ours_.number) {
+    } else if (id.number < own_info_.number) {
       steps_.push_back({is_distinctive(id.address) ? request::kill : request::list, i});
     }
   }

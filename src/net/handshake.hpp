@@ -60,7 +60,7 @@ class handshake {
   /// After `done`: the replies to the commands of explore().
   [[nodiscard]] std::vector<resp::reply> take_found() noexcept { return std::move(found_); }
   /// After `done`: the server's id of this connection.
-  [[nodiscard]] client_info const& ours() const noexcept { return ours_; }
+  [[nodiscard]] client_info const& own_info() const noexcept { return own_info_; }
   [[nodiscard]] std::vector<broken_connection> const& ended() const noexcept { return to_end_; }
   /// Why they may not have been ended; empty: they were.
   [[nodiscard]] std::string const& not_ended() const noexcept { return not_ended_; }
@@ -88,7 +88,7 @@ class handshake {
   std::size_t next_ = 0;
   std::string probe_;
   std::vector<resp::reply> found_;
-  client_info ours_;
+  client_info own_info_;
   std::vector<broken_connection> to_end_;
   time_point now_{};
   bool looked_ = false;       ///< look_for_broken_connections() was called

@@ -167,7 +167,7 @@ void session::on_greeting(resp::reply const& reply) {
     case handshake::step::done: {
       auto found = greeting_->take_found();
       if (config_.known_broken != nullptr) {
-        note_.assign(1, {.at = to_, .id = greeting_->ours(), .greeted_at = boot_clock::now()});
+        note_.assign(1, {.at = to_, .id = greeting_->own_info(), .greeted_at = boot_clock::now()});
         if (!greeting_->ended().empty())
           config_.known_broken->settle(greeting_->ended(), greeting_->not_ended());
       }

@@ -139,7 +139,7 @@ net::meaning read_taken(acquisition const& of, form_context const& context, std:
   if (holder.is_error("WRONGTYPE"))
     return net::meaning::answer(error_reply("WRONGTYPE " + found[type_index].text));
   if (holder.is_error()) return net::meaning::answer(resp::reply{holder});
-  auto const mine = holder.is_text(of.owner);
+  auto const is_owner = holder.is_text(of.owner);
   auto const clock = microseconds_in(found[time_index]);
   auto const& token = found[token_index];
   auto const& left_queue = found[out_of_queue_index];
@@ -151,7 +151,7 @@ net::meaning read_taken(acquisition const& of, form_context const& context, std:
                : net::meaning::answer(error_reply(std::move(text)));
   }
   if (set) return check_token(of, context, token.integer, clock);
-  if (mine) {
+  if (is_owner) {
     net::exchange renew{.alone = of.vote, .step = renew_own_step, .numbers = {token.integer, clock}};
     append_expire_if(renew.bytes, context.server.native, of.lock, of.owner, of.ttl_ms);
     return net::meaning::go_on(std::move(renew), true);
@@ -268,10 +268,10 @@ net::meaning read_scriptless_abandon(spoken_call const& call, form_context const
   auto const erased = read_compared(replies[1]);
   if (erased == compared::failed || erased == compared::unsuited)
     return net::meaning::answer(std::move(replies[1]), true);
-  auto const mine = erased == compared::done;
+  auto const released = erased == compared::done;
   auto const free_unqueued = replies[0].integer == 0 && replies[2].integer == 0;
-  auto const code = std::int64_t{mine ? 1 : 0};
-  if ((mine || free_unqueued) && replies[3].integer != 0) return begin_waking(of.queue, code);
+  auto const code = std::int64_t{released ? 1 : 0};
+  if ((released || free_unqueued) && replies[3].integer != 0) return begin_waking(of.queue, code);
   return net::meaning::answer(integer_reply(code), true);
 }
 

@@ -246,7 +246,7 @@ TEST(doctor, asks_of_a_quorum_that_a_server_which_forgets_stays_away) {
 TEST(doctor, compares_clock_rates_within_what_round_trips_leave_in_doubt) {
   auto const with = [](std::chrono::microseconds const server, std::chrono::microseconds const doubt) {
     auto facts = healthy();
-    facts.clock.value = clock_facts{.ours = 2s, .server = server, .doubt = doubt};
+    facts.clock.value = clock_facts{.local = 2s, .server = server, .doubt = doubt};
     return check_clock(facts).level;
   };
   EXPECT_EQ(with(2s + 10ms, 1ms), severity::ok);       // 0.5 %
@@ -272,7 +272,7 @@ TEST(doctor, tells_a_step_of_the_clock_from_its_rate) {
   for (auto const jump : {1s, -1s, 60s}) {
     auto const comparison = compare(clock_that_jumps(jump, 1ms));
     EXPECT_EQ(comparison.step, jump);
-    EXPECT_EQ(comparison.server - comparison.ours, 19ms);
+    EXPECT_EQ(comparison.server - comparison.local, 19ms);
   }
   EXPECT_EQ(compare(clock_that_jumps(5ms)).step, 0us) << "too little to matter";
   EXPECT_EQ(compare(clock_that_jumps(0s, 20ms)).step, 0us) << "one that goes too fast";

@@ -82,8 +82,8 @@ TEST(doctor_of_quorum, warns_of_a_restart_that_may_have_forgotten_locks) {
 TEST(doctor_of_quorum, compares_the_clocks_of_all) {
   auto const spread = [](std::chrono::microseconds const server, std::chrono::microseconds const doubt) {
     auto facts = fine_quorum();
-    facts.servers[0].facts->clock.value = clock_facts{.ours = 2s, .server = 2s - 12ms, .doubt = doubt};
-    facts.servers[1].facts->clock.value = clock_facts{.ours = 2s, .server = server, .doubt = doubt};
+    facts.servers[0].facts->clock.value = clock_facts{.local = 2s, .server = 2s - 12ms, .doubt = doubt};
+    facts.servers[1].facts->clock.value = clock_facts{.local = 2s, .server = server, .doubt = doubt};
     return worst(judge(facts), "clock spread").level;
   };
   EXPECT_EQ(spread(2s, 100us), severity::ok);

@@ -37,7 +37,7 @@ inline cli::server_facts healthy(std::string const& more_info = {}) {
   facts.scripts.value = true;
   facts.compare.value = "";
   facts.messages.value = true;
-  facts.clock.value = cli::clock_facts{.ours = 1500ms, .server = 1500ms, .doubt = 100us};
+  facts.clock.value = cli::clock_facts{.local = 1500ms, .server = 1500ms, .doubt = 100us};
   facts.keys.value = cli::key_facts{.keys = 7, .sampled = 7};
   return facts;
 }

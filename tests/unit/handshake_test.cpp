@@ -214,7 +214,7 @@ TEST(handshake, learns_as_what_the_server_knows_the_connection) {
   EXPECT_EQ(greeting.on_reply(reply_with_text("id=9 addr=[::1]:50009 laddr=[::1]:6379 fd=8 name=a age=0\n")),
             step::more);
   EXPECT_EQ(greeting.on_reply(ok()), step::done);
-  EXPECT_EQ(greeting.ours(), (client_info{.number = 9, .address = "[::1]:50009"}));
+  EXPECT_EQ(greeting.own_info(), (client_info{.number = 9, .address = "[::1]:50009"}));
 }
 
 TEST(handshake, ends_the_connection_before_it) {

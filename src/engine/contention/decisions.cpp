@@ -89,8 +89,8 @@ bool still_to_release(lease_state const& lease, time_point now) noexcept {
   auto const taken_away = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
   auto const may_be_left =
       cause == loss_cause::limit_reached || (taken_away && lease.queue().lock_recipe().several != nullptr);
-  auto const ours = cause == loss_cause::forced || (may_be_left && !lease.options().keep);
-  return ours && now < lease.deadline();
+  auto const may_have_it = cause == loss_cause::forced || (may_be_left && !lease.options().keep);
+  return may_have_it && now < lease.deadline();
 }
 
 request_patience patience_of(contender const& asking, waiter const& first, milliseconds patience,

@@ -202,9 +202,9 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
 
 void lease_ends::on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at,
                            time_point now) {
-  auto const ours = found.before == ownership::mine || departed_.take_cleared(pending.before.number);
-  if (ours) pending_releases_.note_released(pending.before);
-  pending.report(ours ? release_result::released : release_result::lost);
+  auto const was_held = found.before == ownership::mine || departed_.take_cleared(pending.before.number);
+  if (was_held) pending_releases_.note_released(pending.before);
+  pending.report(was_held ? release_result::released : release_result::lost);
   if (!is_contender(queue, pending.next)) return;
   if (found.next) {
     replies_.on_verdict(queue, *found.next, sent_at, now);

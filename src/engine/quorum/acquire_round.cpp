@@ -81,7 +81,7 @@ void quorum::acquire_round::vote() {
   phase_ = phase::voting;
   sending_ = true;
   for (std::size_t i = 0; i != masters(); ++i) {
-    if (votes_.is_ours(i)) continue;
+    if (votes_.has_vote_of(i)) continue;
     if (node(i).present()) {
       ask_for_vote(i);
     } else {
@@ -202,7 +202,7 @@ void quorum::acquire_round::judge() {
       phase_ = phase::levelling;
       level_.assign(masters(), false);
       for (std::size_t i = 0; i != masters(); ++i) {
-        if (!votes_.is_ours(i)) continue;
+        if (!votes_.has_vote_of(i)) continue;
         auto const& tokens = votes_.tokens(i);
         level_[i] = recipe_.votes->raise == nullptr || tokens.token + tokens.count - 1 >= last_token();
       }
@@ -231,7 +231,7 @@ void quorum::acquire_round::retry_or_lose() {
   too_few_ = false;
   std::chrono::nanoseconds usual{};
   for (std::size_t i = 0; i != masters(); ++i) {
-    if (votes_.is_ours(i)) usual = std::max(usual, node(i).usual());
+    if (votes_.has_vote_of(i)) usual = std::max(usual, node(i).usual());
   }
   pause_until(boot_clock::now() + pause_ahead(tries_, usual));
 }
@@ -297,7 +297,7 @@ void quorum::acquire_round::yield() {
     taken_[i] = false;
     backend_.give_back(i, recipe_, lease(), position);
     if (owed_votes_[i] != 0) void_since_[i] = boot_clock::now();
-    if (votes_.is_ours(i)) votes_.miss(i);
+    if (votes_.has_vote_of(i)) votes_.miss(i);
   }
 }
 

@@ -14,10 +14,10 @@ std::size_t ballot::count_of(vote state) const noexcept {
 ballot::rival ballot::strongest() const {
   rival best;
   for (auto const& entry : votes_) {
-    if (entry.state != vote::theirs) continue;
+    if (entry.state != vote::to_another) continue;
     std::string_view const owner = entry.busy_reply.holder;
     auto const votes = std::ranges::count_if(votes_, [owner](master_vote const& other) {
-      return other.state == vote::theirs && other.busy_reply.holder == owner;
+      return other.state == vote::to_another && other.busy_reply.holder == owner;
     });
     rival const here{owner, static_cast<std::size_t>(votes)};
     if (std::pair{here.votes, here.owner} > std::pair{best.votes, best.owner}) best = here;
@@ -27,26 +27,26 @@ ballot::rival ballot::strongest() const {
 
 ballot::outcome ballot::count() const {
   auto const needed = majority_of(votes_.size());
-  auto const ours = count_of(vote::ours);
-  if (ours >= needed) return outcome::won;
+  auto const own_votes = count_of(vote::given);
+  if (own_votes >= needed) return outcome::won;
   auto const best = strongest();
   if (best.votes >= needed) return outcome::held;
   if (count_of(vote::pending) > 0) return outcome::open;
-  if (ours + count_of(vote::theirs) < needed) {
+  if (own_votes + count_of(vote::to_another) < needed) {
     return count_of(vote::refused) > 0 ? outcome::refused : outcome::unreachable;
   }
   // Without a vote of ours there is nothing to decide: the others decide, or hold the lock together.
   // (Redisson's RedLock is another owner at each master.)
-  if (ours == 0 && count_of(vote::theirs) >= needed) return outcome::held;
+  if (own_votes == 0 && count_of(vote::to_another) >= needed) return outcome::held;
   // Contenders of the same moment usually see the same votes, so one goes on and the others make way.
-  auto const stronger = std::pair{ours, std::string_view{owner_}} > std::pair{best.votes, best.owner};
-  return ours > 0 && stronger ? outcome::ahead : outcome::behind;
+  auto const stronger = std::pair{own_votes, std::string_view{owner_}} > std::pair{best.votes, best.owner};
+  return own_votes > 0 && stronger ? outcome::ahead : outcome::behind;
 }
 
 time_point ballot::earliest() const noexcept {
   auto first = time_point::max();
   for (auto const& entry : votes_) {
-    if (entry.state == vote::ours) first = std::min(first, entry.sent_at);
+    if (entry.state == vote::given) first = std::min(first, entry.sent_at);
   }
   return first;
 }
@@ -54,7 +54,7 @@ time_point ballot::earliest() const noexcept {
 granted ballot::block() const noexcept {
   std::optional<granted> block;
   for (auto const& entry : votes_) {
-    if (entry.state != vote::ours) continue;
+    if (entry.state != vote::given) continue;
     if (!block) {
       block = entry.tokens;
     } else {
@@ -71,10 +71,10 @@ busy ballot::summary() const {
   std::vector<milliseconds> free_in;
   free_in.reserve(votes_.size());
   for (auto const& entry : votes_) {
-    if (entry.state == vote::ours) {
+    if (entry.state == vote::given) {
       free_in.emplace_back(0);
       result.counter = std::max(result.counter, entry.tokens.token + entry.tokens.count - 1);
-    } else if (entry.state == vote::theirs) {
+    } else if (entry.state == vote::to_another) {
       if (entry.busy_reply.pttl.count() >= 0) free_in.push_back(entry.busy_reply.pttl);
       if (entry.busy_reply.pttl == without_ttl) result.pttl = without_ttl;
       result.counter = std::max(result.counter, entry.busy_reply.counter);

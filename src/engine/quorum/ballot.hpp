@@ -32,12 +32,12 @@ class ballot {
 
   void ask(std::size_t master) noexcept { votes_[master].state = vote::pending; }
   void grant(std::size_t master, granted const& grant, time_point sent_at) noexcept {
-    votes_[master].state = vote::ours;
+    votes_[master].state = vote::given;
     votes_[master].tokens = grant;
     votes_[master].sent_at = sent_at;
   }
   void deny(std::size_t master, busy busy_reply) {
-    votes_[master].state = vote::theirs;
+    votes_[master].state = vote::to_another;
     votes_[master].busy_reply = std::move(busy_reply);
   }
   void refuse(std::size_t master) noexcept { votes_[master].state = vote::refused; }
@@ -45,7 +45,9 @@ class ballot {
 
   [[nodiscard]] outcome count() const;
 
-  [[nodiscard]] bool is_ours(std::size_t master) const noexcept { return votes_[master].state == vote::ours; }
+  [[nodiscard]] bool has_vote_of(std::size_t master) const noexcept {
+    return votes_[master].state == vote::given;
+  }
   [[nodiscard]] granted const& tokens(std::size_t master) const noexcept { return votes_[master].tokens; }
 
   // After outcome::won.
@@ -61,7 +63,7 @@ class ballot {
   [[nodiscard]] busy summary() const;
 
  private:
-  enum class vote { unheard, pending, ours, theirs, refused };
+  enum class vote { unheard, pending, given, to_another, refused };
   struct master_vote {
     vote state = vote::unheard;
     granted tokens{};

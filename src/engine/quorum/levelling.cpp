@@ -17,7 +17,7 @@ void quorum::acquire_round::level() {
   auto under_way = false;
   for (std::size_t i = 0; i != masters(); ++i) {
     if (level_[i]) continue;
-    if (votes_.is_ours(i) && !raising_[i]) raise(i);
+    if (votes_.has_vote_of(i) && !raising_[i]) raise(i);
     under_way = under_way || pending(i);
     if (phase_ != phase::levelling) return;
   }
@@ -70,7 +70,7 @@ void quorum::acquire_round::win() {
     backend_.returning_.forget(i, number_);
     // Where its vote is still to come, on_vote decides.
     auto const open = owed_votes_[i] != 0 && taken_[i];
-    if (!votes_.is_ours(i) && !open && node(i).may_know(number_)) leave_queue(i);
+    if (!votes_.has_vote_of(i) && !open && node(i).may_know(number_)) leave_queue(i);
   }
   finish({.content = verdict{block_}, .sent_at = votes_.earliest()});
 }

@@ -58,7 +58,7 @@ void quorum::vote_count::answered(question asked, net::response&& response) {
   for (std::size_t i = 0; i != states.size(); ++i) {
     auto& votes = leases_[i];
     if (states[i] == ownership::mine) {
-      ++votes.ours;
+      ++votes.given;
     } else if (states[i] == ownership::foreign) {
       ++votes.foreign;
     } else {
@@ -83,7 +83,7 @@ void quorum::vote_count::overdue(std::size_t master) {
 
 ownership quorum::vote_count::decide(lease_votes const& votes) const noexcept {
   auto const needed = majority_of(masters());
-  if (votes.ours >= needed) return ownership::mine;
+  if (votes.given >= needed) return ownership::mine;
   if (masters() - votes.gone - votes.foreign >= needed) return ownership::unknown;
   return votes.gone >= votes.foreign ? ownership::gone : ownership::foreign;
 }

@@ -52,7 +52,7 @@ class quorum::vote_count final : public fan_out {
   void count();
 
   struct lease_votes {
-    std::size_t ours = 0;
+    std::size_t given = 0;
     std::size_t gone = 0;
     std::size_t foreign = 0;
     std::vector<std::size_t> gone_masters{};

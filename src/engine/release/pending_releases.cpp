@@ -103,9 +103,9 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
       return;
     }
     // Clearing a ghost may have released it.
-    auto const ours = *found == ownership::mine || item.copied || departed_.take_cleared(item.number);
-    if (ours) note_released(item);
-    pending->report(ours ? release_result::released : release_result::lost);
+    auto const was_held = *found == ownership::mine || item.copied || departed_.take_cleared(item.number);
+    if (was_held) note_released(item);
+    pending->report(was_held ? release_result::released : release_result::lost);
     return;
   }
   if (result.failure() != nullptr || now >= item.deadline) {

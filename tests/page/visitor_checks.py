@@ -77,7 +77,8 @@ def releases_by_force_after_a_question(page):
     assert "00000020" in question and "two holders may be at work" in question, question
     page.browser.run("document.querySelector('dialog button.danger').click()")
     eventually(lambda: not page.redis.holds("stuck"))
-    eventually(lambda: "under holder" in page.browser.text() or "taken" in page.browser.text() or "released" in page.browser.text())
+    result = eventually(lambda: page.browser.run("return document.querySelector('dialog[open]')?.innerText"))
+    assert "deleted." in result, result
     assert "audit: a visitor at 127.0.0.1 releases \"stuck\" by force" in page.serve.said
 
 

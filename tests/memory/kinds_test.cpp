@@ -137,19 +137,6 @@ TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {
   EXPECT_FALSE(outlived);
 }
 
-TEST_F(kinds_in_memory, a_shared_mutex_beside_redisson_is_renewed_each_10_s_unless_its_user_says_otherwise) {
-  lock_options const usual{.ttl = 60s, .wire = wire::redisson};
-  auto once = usual;
-  once.max_renewals = 1;
-  shared_mutex often{redis, "often", usual};
-  shared_mutex seldom{other, "seldom", once};
-  auto const held = often.acquire_shared();
-  auto const held_for_long = seldom.acquire_shared();
-  for (auto second = 0; second != 15; ++second) time.advance(1s);
-  EXPECT_EQ(redis.stats().renewals, 1u);
-  EXPECT_EQ(other.stats().renewals, 0u) << "a single renewal is of most use after a third of the ttl";
-}
-
 TEST_F(kinds_in_memory, a_lock_is_taken_in_the_way_that_the_url_or_the_options_say_or_not_at_all) {
   auto const take = [&](std::string const& parameter, client_options const& options = {}) {
     client chosen{servers.url() + parameter, options};

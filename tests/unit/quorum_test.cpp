@@ -1,7 +1,6 @@
 #include "engine/quorum/quorum.hpp"
 
 #include <array>
-#include <new>
 #include <optional>
 
 #include "script/call.hpp"
@@ -20,11 +19,7 @@ using testing::IsEmpty;
 class scripted_master final : public topology::deployment {
  public:
   void send(net::request&& request) override {
-    if (out_of_memory) throw std::bad_alloc{};
-    if (request.script == nullptr) {
-      ++probes;  // it is asked who it is, and doesn't say
-      return;
-    }
+    if (request.script == nullptr) return;  // it isn't asked who it is
     if (shut_reason_) {
       request.done({.failure = shut_reason_, .sent_at = boot_clock::now()});
       return;
@@ -59,9 +54,6 @@ class scripted_master final : public topology::deployment {
 
   /// What was sent since the last call.
   [[nodiscard]] std::vector<std::string> take_sent() { return std::exchange(sent_, {}); }
-
-  bool out_of_memory = false;
-  int probes = 0;
 
  private:
   std::vector<std::string> sent_;
@@ -297,19 +289,6 @@ TEST_F(a_quorum, is_idle_while_it_waits_for_masters_that_are_away) {
   pass(500ms);
   pass(5ms);
   EXPECT_TRUE(quorum_.idle());
-}
-
-TEST_F(a_quorum, asks_for_a_silent_master_again_when_there_is_memory) {
-  ask();
-  masters_[0]->deny("v:1");
-  auto& silent = *masters_[2];
-  auto const before = silent.probes;
-  silent.out_of_memory = true;
-  pass(500ms);
-  pass(5ms);
-  silent.out_of_memory = false;
-  pass(20ms);
-  EXPECT_EQ(silent.probes, before + 1);
 }
 
 TEST_F(a_quorum, keeps_a_released_vote_for_a_waiter_however_long_that_one_has_waited) {

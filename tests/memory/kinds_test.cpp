@@ -97,27 +97,6 @@ TEST_F(kinds_in_memory, a_history_says_each_second_that_a_holder_is_alive) {
   EXPECT_GE(count_in(seen.path(), "\"alive\""), 3u);
 }
 
-TEST_F(kinds_in_memory, a_history_says_again_that_a_place_is_certain_after_a_broken_connection) {
-  memory::history seen;
-  mutex m{redis, "orders"};
-  auto held = m.acquire();
-  {
-    auto recorded = servers.connect({.history = seen.path()});
-    mutex waits_there{recorded, "orders"};
-    auto gets = std::async(std::launch::async, [&] { return waits_there.acquire().valid(); });
-    EXPECT_TRUE(waits(recorded));
-    EXPECT_TRUE(until([&] { return recorded.stats().waits == 1; }));
-    servers.break_connections();
-    EXPECT_TRUE(until([&] {
-      time.advance(100ms);
-      return count_in(seen.path(), "\"queued\"") == 2;
-    }));
-    held.release();
-    EXPECT_TRUE(gets.get());
-  }
-  EXPECT_TRUE(seen.judge().empty());
-}
-
 TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {
   election chosen{redis, "chief"};
   std::promise<void> called, handler_ended;

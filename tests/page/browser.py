@@ -21,9 +21,20 @@ watched.observe(document, { childList: true, subtree: true });
 """
 
 
+class NoBrowser(RuntimeError):
+    """Chromium can't run here, as where its sandbox isn't allowed."""
+
+
 class Browser:
     def __init__(self, folder):
         self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, text=True)
+        try:
+            self.begin(folder)
+        except BaseException:
+            self.end_driver()
+            raise
+
+    def begin(self, folder):
         for line in self.driver.stdout:
             if found := re.search(r"started successfully on port (\d+)", line):
                 break
@@ -34,7 +45,10 @@ class Browser:
         if os.getuid() == 0:
             arguments.append("--no-sandbox")  # it refuses to run as root otherwise
         wanted = {"goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}, "acceptInsecureCerts": True}
-        answer = self.ask("POST", "", {"capabilities": {"alwaysMatch": wanted}})
+        try:
+            answer = self.ask("POST", "", {"capabilities": {"alwaysMatch": wanted}})
+        except RuntimeError as problem:
+            raise NoBrowser(str(problem)) from problem
         self.url += "/" + answer["sessionId"]
 
     def ask(self, method, path, body=None):
@@ -83,5 +97,8 @@ class Browser:
         try:
             self.ask("DELETE", "")
         finally:
-            self.driver.terminate()
-            self.driver.wait()
+            self.end_driver()
+
+    def end_driver(self):
+        self.driver.terminate()
+        self.driver.wait()

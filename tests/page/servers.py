@@ -81,7 +81,7 @@ class Serve:
         self.address = found[2]
         self.url = f"{found[1]}://{found[2]}/"
         # A pipe that nobody reads would stop it.
-        self.reader = threading.Thread(target=self.read)
+        self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
     def read(self):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,10 @@ namespace holdfast::etcd {
 namespace {
 
 constexpr std::chrono::milliseconds pause_without_watches{100};
+
+auto of_watch(auto& observed, std::uint64_t watch) {
+  return std::ranges::find_if(observed, [watch](auto const& each) { return each.second.watch == watch; });
+}
 
 }  // namespace
 
@@ -52,8 +57,7 @@ void backend::stop_observing(std::string_view listened_on) {
 
 /// That watch has ended. False: it was for something else.
 bool backend::forget_observed(std::uint64_t watch) {
-  auto const known =
-      std::ranges::find_if(observed_, [watch](auto const& each) { return each.second.watch == watch; });
+  auto const known = of_watch(observed_, watch);
   if (known == observed_.end()) return false;
   known->second.watch = 0;
   return true;
@@ -61,8 +65,7 @@ bool backend::forget_observed(std::uint64_t watch) {
 
 /// False: that watch is for something else.
 bool backend::tell_observers(std::uint64_t watch, bool over) {
-  auto const known =
-      std::ranges::find_if(observed_, [watch](auto const& each) { return each.second.watch == watch; });
+  auto const known = of_watch(observed_, watch);
   if (known == observed_.end()) return false;
   if (over) known->second.watch = 0;
   auto const listened_on = known->first;  // whoever is told may stop listening

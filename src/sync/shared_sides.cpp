@@ -11,8 +11,6 @@ namespace holdfast {
 namespace sync {
 namespace {
 
-using nesting = engine::exclusive_kind::nesting;
-
 /// The interval of Redisson's watchdog, used unless the caller sets another: Redisson's readers set the
 /// shared ttl to 30 s, however long ours is, and if they die the key ends after those 30 s.
 constexpr std::chrono::seconds longest_interval{10};
@@ -78,12 +76,19 @@ lease become(lease writing, lock_binding const& to,
 
 }  // namespace sync
 
-using nesting = engine::exclusive_kind::nesting;
-
 upgradable_lock::impl::impl(client& redis, std::string const& name, sync::shared_plan const& of)
-    : writers{redis, name, of.writer_options, of.writer, "the lock \"" + name + "\"", nesting::refused},
-      readers{redis,           name, of.reader_options, of.reader, "the shared lock \"" + name + "\"",
-              nesting::counted} {
+    : writers{redis,
+              name,
+              of.writer_options,
+              of.writer,
+              "the lock \"" + name + "\"",
+              sync::side::nesting::refused},
+      readers{redis,
+              name,
+              of.reader_options,
+              of.reader,
+              "the shared lock \"" + name + "\"",
+              sync::side::nesting::counted} {
   if (of.upgrades) upgrading.emplace(redis, name, of);
 }
 

@@ -21,11 +21,13 @@ namespace sync {
 
 /// The writers or the readers: each side has its own queue, and the server excludes one from the other.
 struct side {
+  using nesting = engine::exclusive_kind::nesting;
+
   lock_binding binding;
   std_shape<lease> shape;
 
   side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
-       std::string const& title, engine::exclusive_kind::nesting again);
+       std::string const& title, nesting again);
 
   [[nodiscard]] lease acquire(std::stop_token const& stop) const {
     return std::move(*binding.acquire(std::nullopt, stop));

@@ -48,12 +48,7 @@ class on_an_event_loop : public testing::Test {
  protected:
   template <class Predicate>
   [[nodiscard]] bool run_until(Predicate predicate) {
-    auto const work = net::make_work_guard(*io_);
-    io_->restart();
-    return eventually([&] {
-      io_->poll();
-      return predicate();
-    });
+    return test::run_until(*io_, predicate);
   }
 
   void end_client() {

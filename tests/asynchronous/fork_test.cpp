@@ -32,12 +32,7 @@ class forked_on_an_event_loop : public testing::Test {
 
   template <class Predicate>
   [[nodiscard]] bool run_until(Predicate predicate) {
-    auto const work = net::make_work_guard(*io_);
-    io_->restart();
-    return eventually([&] {
-      io_->poll();
-      return predicate();
-    });
+    return test::run_until(*io_, predicate);
   }
 
   /// What a program does that ends by return from its functions.

@@ -51,6 +51,17 @@ using net::as_tuple;
 using net::deferred;
 #endif
 
+/// Runs the io_context until that is so, also when it has nothing to do meanwhile.
+template <class Predicate>
+[[nodiscard]] bool run_until(net::io_context& io, Predicate predicate) {
+  auto const work = net::make_work_guard(io);
+  io.restart();
+  return eventually([&] {
+    io.poll();
+    return predicate();
+  });
+}
+
 /// What a handler got.
 template <class Value>
 struct outcome {
@@ -106,12 +117,7 @@ class on_asio : protected has_io_context, public two_clients, public testing::Wi
   /// Runs the io_context until that is so, also when only the clients have something to do.
   template <class Predicate>
   [[nodiscard]] bool run_until(Predicate predicate) {
-    auto const work = net::make_work_guard(io_);
-    io_.restart();
-    return eventually([&] {
-      io_.poll();
-      return predicate();
-    });
+    return test::run_until(io_, predicate);
   }
 
   /// Runs the io_context in another thread, as long as the result lives: for threads that wait for handlers.

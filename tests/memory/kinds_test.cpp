@@ -12,7 +12,6 @@
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fence.hpp>
 #include <holdfast/mutex.hpp>
-#include <holdfast/shared_mutex.hpp>
 #include <holdfast/testing.hpp>
 #include <iterator>
 #include <optional>
@@ -25,17 +24,11 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-using memory::until;
 
 struct kinds_in_memory : testing::Test {
   memory::manual_clock time;
   memory::deployment servers;
   client redis = servers.connect();
-  client other = servers.connect();
-
-  bool waits(client const& who, std::uint64_t callers = 1) {
-    return until([&] { return who.stats().waiting_now == callers; });
-  }
 };
 
 std::size_t count_in(std::string const& file, std::string_view word) {

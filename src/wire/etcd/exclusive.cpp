@@ -12,6 +12,17 @@ using namespace engine;
 call pass(owned /*lease*/, release_policy /*policy*/, acquire_request const& /*next*/) { not_a_script(); }
 call abandon(owned /*lease*/, release_policy /*policy*/) { not_a_script(); }
 
+/// One at a time, in the order of arrival.
+constexpr recipe in_order(history::kind kind) {
+  return {.kind = kind,
+          .order = order::strict,
+          .scriptless = true,
+          .on_etcd = true,
+          .acquire = nullptr,
+          .pass = pass,
+          .abandon = abandon};
+}
+
 }  // namespace
 
 constinit engine::recipe const exclusive{.order = order::barging,
@@ -21,13 +32,7 @@ constinit engine::recipe const exclusive{.order = order::barging,
                                          .pass = pass,
                                          .abandon = abandon};
 
-constinit engine::recipe const fair{.kind = history::kind::fair,
-                                    .order = order::strict,
-                                    .scriptless = true,
-                                    .on_etcd = true,
-                                    .acquire = nullptr,
-                                    .pass = pass,
-                                    .abandon = abandon};
+constinit engine::recipe const fair = in_order(history::kind::fair);
 
 constinit engine::recipe const reader{.kind = history::kind::read,
                                       .order = order::strict,
@@ -38,12 +43,6 @@ constinit engine::recipe const reader{.kind = history::kind::read,
                                       .acquire = nullptr,
                                       .abandon = abandon};
 
-constinit engine::recipe const election{.kind = history::kind::election,
-                                        .order = order::strict,
-                                        .scriptless = true,
-                                        .on_etcd = true,
-                                        .acquire = nullptr,
-                                        .pass = pass,
-                                        .abandon = abandon};
+constinit engine::recipe const election = in_order(history::kind::election);
 
 }  // namespace holdfast::recipes::etcd

@@ -144,6 +144,8 @@ void core::await_given_back(time_point begun) noexcept {
              " locks are given back; each is free at the end of its ttl at the latest";
     });
   }
+  // Other threads may drive on, and a lock that is granted from here on is given back by nobody.
+  if (!backend_->idle()) backend_->shut(client_.shut_down);
   loop_.leave(hold);
 }
 

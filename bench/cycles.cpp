@@ -99,7 +99,7 @@ auto run_outstanding(context const& run, int count, std::function<acquirer(clien
 }  // namespace
 
 std::vector<line> rate_and_cpu(context const& run, line rate, double cpu_limit,
-                               std::function<cycles()> const& floor, std::function<cycles()> const& ours) {
+                               std::function<cycles()> const& floor, std::function<cycles()> const& own) {
   line cpu{rate.row, "… client CPU, µs a cycle", target{target::of::ratio, target::side::at_most, cpu_limit}};
   auto const measured = [](std::function<cycles()> const& side, std::vector<double>& cpu_of_side) {
     return [&side, &cpu_of_side] {
@@ -108,7 +108,7 @@ std::vector<line> rate_and_cpu(context const& run, line rate, double cpu_limit,
       return found.per_second;
     };
   };
-  measure_in_turns(run, rate, measured(floor, cpu.floor), measured(ours, cpu.ours));
+  measure_in_turns(run, rate, measured(floor, cpu.floor), measured(own, cpu.own));
   return {std::move(rate), std::move(cpu)};
 }
 

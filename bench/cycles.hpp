@@ -22,7 +22,7 @@ struct cycles {
 /// `cpu_limit` × that of the floor.
 [[nodiscard]] std::vector<line> rate_and_cpu(context const& run, line rate, double cpu_limit,
                                              std::function<cycles()> const& floor,
-                                             std::function<cycles()> const& ours);
+                                             std::function<cycles()> const& own);
 
 /// How the counter of a process grows, once it has reached `settled`.
 [[nodiscard]] cycles growth(context const& run, std::atomic<long> const& completed, long settled);

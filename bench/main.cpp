@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
   bool as_json = false;
   std::vector<std::string> known;
   for (auto const& each : all_rows()) known.push_back(each.name);
-  std::map<std::string, sides> const which{{"ours", sides::ours}, {"floor", sides::floor}};
+  std::map<std::string, sides> const which{{"ours", sides::own}, {"floor", sides::floor}};
 
   app.add_option("row", names, "rows to measure; none: all")->check(CLI::IsMember(known));
   app.add_option("--rounds", options.rounds, "rounds, each floor then ours")

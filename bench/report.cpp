@@ -36,7 +36,7 @@ std::string goal_text(std::optional<target> const& goal) {
       return bound + " ×";
     case target::of::difference:
       return bound + " more";
-    case target::of::ours:
+    case target::of::own:
       break;
   }
   return bound;
@@ -48,10 +48,10 @@ std::string verdict(line const& l) {
   return *met ? "yes" : "NO";
 }
 
-std::string ratio(std::vector<double> const& ours, std::vector<double> const& other) {
+std::string ratio(std::vector<double> const& own, std::vector<double> const& other) {
   std::vector<double> ratios;
-  for (std::size_t round = 0; round < std::min(ours.size(), other.size()); ++round) {
-    ratios.push_back(ours[round] / other[round]);
+  for (std::size_t round = 0; round < std::min(own.size(), other.size()); ++round) {
+    ratios.push_back(own[round] / other[round]);
   }
   return middle(ratios);
 }
@@ -67,11 +67,11 @@ nlohmann::json samples(std::vector<double> const& values) {
 }  // namespace
 
 std::vector<double> line::judged() const {
-  if (!goal || goal->measure == target::of::ours) return ours;
+  if (!goal || goal->measure == target::of::own) return own;
   std::vector<double> values;
-  for (std::size_t round = 0; round < std::min(ours.size(), floor.size()); ++round) {
-    values.push_back(goal->measure == target::of::ratio ? ours[round] / floor[round]
-                                                        : ours[round] - floor[round]);
+  for (std::size_t round = 0; round < std::min(own.size(), floor.size()); ++round) {
+    values.push_back(goal->measure == target::of::ratio ? own[round] / floor[round]
+                                                        : own[round] - floor[round]);
   }
   return values;
 }
@@ -104,9 +104,9 @@ std::string table(machine const& where, std::vector<line> const& lines) {
   fmt::format_to(std::back_inserter(text), format, "row", "what", "ours", "floor", "ratio", "target", "met",
                  "same cmds", "ratio", "ours min–max", "floor min–max");
   for (auto const& l : lines) {
-    fmt::format_to(std::back_inserter(text), format, l.row, l.quantity, middle(l.ours), middle(l.floor),
-                   ratio(l.ours, l.floor), goal_text(l.goal), verdict(l), middle(l.same),
-                   ratio(l.ours, l.same), spread(l.ours), spread(l.floor));
+    fmt::format_to(std::back_inserter(text), format, l.row, l.quantity, middle(l.own), middle(l.floor),
+                   ratio(l.own, l.floor), goal_text(l.goal), verdict(l), middle(l.same), ratio(l.own, l.same),
+                   spread(l.own), spread(l.floor));
   }
   return text;
 }
@@ -120,7 +120,7 @@ std::string json(machine const& where, std::vector<line> const& lines) {
     document["lines"].push_back(
         {{"row", l.row},
          {"what", l.quantity},
-         {"ours", samples(l.ours)},
+         {"ours", samples(l.own)},
          {"floor", samples(l.floor)},
          {"same_commands", samples(l.same)},
          {"judged", samples(l.judged())},

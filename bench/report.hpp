@@ -9,7 +9,7 @@ namespace holdfast::bench {
 
 /// What a line must reach.
 struct target {
-  enum class of { ratio, difference, ours };
+  enum class of { ratio, difference, own };
   enum class side { at_least, at_most };
 
   of measure;
@@ -24,7 +24,7 @@ struct line {
   std::string quantity;  ///< with its unit
   std::optional<target> goal{};
   std::vector<double> floor{};
-  std::vector<double> ours{};
+  std::vector<double> own{};
   std::vector<double> same{};  ///< by the same commands
 
   /// What the goal is about, one per round; empty when a side is missing.

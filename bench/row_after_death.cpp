@@ -149,7 +149,7 @@ contending_process candidates(redis_server const& server) {
 
 std::vector<line> permits_after_death(context const& run) {
   line late{"S4", "permit of a killed holder, 200,000 other keys expire: ms after its end; floor: no others",
-            target{target::of::ours, target::side::at_most, 20}};
+            target{target::of::own, target::side::at_most, 20}};
   measure_in_turns(
       run, late, [&] { return permit_of_the_killed(run, false); },
       [&] { return permit_of_the_killed(run, true); });
@@ -158,7 +158,7 @@ std::vector<line> permits_after_death(context const& run) {
 
 std::vector<line> election_after_death(context const& run) {
   line late{"E1", "leader killed, 200,000 other keys expire: next leader, ms after its ttl; floor: no others",
-            target{target::of::ours, target::side::at_most, 20}};
+            target{target::of::own, target::side::at_most, 20}};
   measure_in_turns(
       run, late, [&] { return lead_of_the_killed(run, false); },
       [&] { return lead_of_the_killed(run, true); });

@@ -81,7 +81,7 @@ std::vector<line> waiting_callers(context const& run) {
   both.start([&] { wait(run, *common); });
   both.join();
   auto const values = [](auto const& array) { return std::vector<double>(array.begin(), array.end()); };
-  auto const at_most = [](double limit) { return target{target::of::ours, target::side::at_most, limit}; };
+  auto const at_most = [](double limit) { return target{target::of::own, target::side::at_most, limit}; };
   auto const load = fmt::format("{} callers wait, ", run.options.callers);
   return {
       {"B10", load + "requests/s beyond re-checks", at_most(0), {}, values(common->found.beyond_rechecks)},

@@ -26,7 +26,7 @@ std::vector<line> one_process(context const& run) {
       run, rate, [&] { return contend(run, 1, threads, fifo_contenders()).handoffs; },
       [&] {
         auto const found = contend(run, 1, threads, holdfast_contenders(run.server));
-        requests.ours.push_back(per(found.requests, found.handoffs));
+        requests.own.push_back(per(found.requests, found.handoffs));
         return found.handoffs;
       });
   return {rate, requests};
@@ -37,7 +37,7 @@ std::vector<line> four_processes(context const& run) {
             target{target::of::ratio, target::side::at_least, 3}};
   line between{"B5", "… of these, between processes"};
   line requests{"B5", "… requests per handoff between processes",
-                target{target::of::ours, target::side::at_most, 2.2}};
+                target{target::of::own, target::side::at_most, 2.2}};
   measure_in_turns(
       run, rate,
       [&] {
@@ -48,8 +48,8 @@ std::vector<line> four_processes(context const& run) {
       },
       [&] {
         auto const found = contend(run, 4, 4, holdfast_contenders(run.server));
-        between.ours.push_back(found.process_handoffs);
-        requests.ours.push_back(per(found.requests, found.process_handoffs));
+        between.own.push_back(found.process_handoffs);
+        requests.own.push_back(per(found.requests, found.process_handoffs));
         return found.handoffs;
       });
   return {rate, between, requests};
@@ -65,14 +65,14 @@ std::vector<line> fair_processes(context const& run) {
   if (run.options.measured == sides::floor) return lines;
   for (int const processes : {2, 8, 64}) {
     line requests{"B6", fmt::format("fair, {} processes, requests per handoff", processes),
-                  target{target::of::ours, target::side::at_most, 2.2}};
+                  target{target::of::own, target::side::at_most, 2.2}};
     line messages{"B6", fmt::format("fair, {} processes, messages per handoff", processes),
-                  target{target::of::ours, target::side::at_most, 1.01}};
+                  target{target::of::own, target::side::at_most, 1.01}};
     line rate{"B6", fmt::format("fair, {} processes, handoffs/s", processes)};
     measure_in_turns(run, rate, nullptr, [&] {
       auto const found = contend(run, processes, 1, fair_holdfast_contenders(run.server));
-      requests.ours.push_back(per(found.requests, found.process_handoffs));
-      messages.ours.push_back(per(found.messages, found.process_handoffs));
+      requests.own.push_back(per(found.requests, found.process_handoffs));
+      messages.own.push_back(per(found.messages, found.process_handoffs));
       return found.process_handoffs;
     });
     lines.insert(lines.end(), {requests, messages, rate});
@@ -91,12 +91,12 @@ std::vector<line> waiting_processes(context const& run) {
     rates.push_back({"B7", fmt::format("{} processes waiting, handoffs/s", processes)});
     measure_in_turns(run, rates.back(), nullptr, [&] {
       auto const found = contend(run, processes + 1, 1, polite_holdfast_contenders(run.server));
-      requests.back().ours.push_back(per(found.requests, found.process_handoffs));
-      messages.back().ours.push_back(per(found.messages, found.process_handoffs));
+      requests.back().own.push_back(per(found.requests, found.process_handoffs));
+      messages.back().own.push_back(per(found.messages, found.process_handoffs));
       return found.process_handoffs;
     });
   }
-  target const flat{target::of::ours, target::side::at_most, 10};
+  target const flat{target::of::own, target::side::at_most, 10};
   line const flat_requests{"B7", "farthest from the middle, requests, %", flat, {}, {unevenness(requests)}};
   line const flat_messages{"B7", "farthest from the middle, messages, %", flat, {}, {unevenness(messages)}};
 

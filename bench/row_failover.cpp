@@ -145,7 +145,7 @@ failover_times fail_over(context const& run, failure kind) {
 
 std::vector<line> sentinel_failover(context const& run) {
   if (run.options.measured == sides::floor) return {};
-  target const within_a_second{target::of::ours, target::side::at_most, 1'000};
+  target const within_a_second{target::of::own, target::side::at_most, 1'000};
   std::vector<line> lines;
   for (auto const kind : {failure::killed, failure::frozen}) {
     auto const event =
@@ -155,8 +155,8 @@ std::vector<line> sentinel_failover(context const& run) {
     line announced{"F1", "… from the failure to the announcement, ms"};
     measure_in_turns(run, renewed, nullptr, [&] {
       auto const found = fail_over(run, kind);
-      acquired.ours.push_back(found.acquired_ms);
-      announced.ours.push_back(found.announced_ms);
+      acquired.own.push_back(found.acquired_ms);
+      announced.own.push_back(found.announced_ms);
       return found.renewed_ms;
     });
     lines.insert(lines.end(), {renewed, acquired, announced});

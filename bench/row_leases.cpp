@@ -105,7 +105,7 @@ std::vector<line> held_leases(context const& run) {
   auto const samples = [&](auto const& values) {
     return std::vector<double>(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(found.turns));
   };
-  auto const at_most = [](double limit) { return target{target::of::ours, target::side::at_most, limit}; };
+  auto const at_most = [](double limit) { return target{target::of::own, target::side::at_most, limit}; };
   auto const load = fmt::format("{} leases renewed, ", run.options.leases);
   return {{"B8", load + "client CPU, % of a core", at_most(35), {}, samples(found.client_cpu)},
           {"B8", load + "server CPU, % of a core", at_most(35), {}, samples(found.server_cpu)},

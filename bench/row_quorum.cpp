@@ -100,7 +100,7 @@ std::vector<line> beside_healthy(context const& run, char const* row, std::strin
       run, cycle, [&] { return after(run, nullptr, 0).cycle_us; },
       [&] {
         auto const found = after(run, happens, servers);
-        first.ours.push_back(found.first_ms);
+        first.own.push_back(found.first_ms);
         return found.cycle_us;
       });
   return {cycle, first};
@@ -144,7 +144,7 @@ std::vector<line> quorum_two_dead(context const& run) {
 }
 
 std::vector<line> quorum_contended(context const& run) {
-  if (run.options.measured != sides::ours && !redsync_program::is_in(run.options.redsync)) {
+  if (run.options.measured != sides::own && !redsync_program::is_in(run.options.redsync)) {
     return {{"Q4", fmt::format("left out: no redsync in {}; see tools/prepare-peers", run.options.redsync)}};
   }
   auto const masters = five(run);
@@ -171,8 +171,8 @@ std::vector<line> quorum_contended(context const& run) {
         },
         [&] {
           auto const found = contend(on_masters, contenders, 1, quorum_contenders(masters.url(), load.work));
-          turns.ours.push_back(found.turns);
-          requests.ours.push_back(found.requests / found.turns);
+          turns.own.push_back(found.turns);
+          requests.own.push_back(found.requests / found.turns);
           return found.handoffs;
         });
     lines = joined(std::move(lines), {rate, turns, requests});

@@ -37,7 +37,7 @@ class warm_redisson {
  public:
   /// `names`: "one" name, or "different" ones.
   warm_redisson(context const& run, char const* names) : run_{run}, names_{names} {
-    if (run.options.measured == sides::ours) return;
+    if (run.options.measured == sides::own) return;
     auto const command = redisson_program::command(run.options.redisson, run.server.port());
     java_ = std::make_unique<peer_load>(command);
     std::ignore = java_->run(names, threads, std::chrono::duration<double>{run.options.warm_up});
@@ -53,7 +53,7 @@ class warm_redisson {
 
 /// The rows that need Redisson say why when it isn't there.
 bool left_out(context const& run) {
-  return run.options.measured != sides::ours && !redisson_program::is_in(run.options.redisson);
+  return run.options.measured != sides::own && !redisson_program::is_in(run.options.redisson);
 }
 
 std::vector<line> reason(context const& run, std::string row) {
@@ -66,7 +66,7 @@ std::vector<line> reason(context const& run, std::string row) {
 std::vector<line> redisson_many_asynchronous(context const& run) {
   line rate{"R1", "Redisson's wire, 256 asynchronous at once, cycles/s",
             target{target::of::ratio, target::side::at_least, 0.90}};
-  line requests{"R1", "… requests per cycle", target{target::of::ours, target::side::at_most, 2.01}};
+  line requests{"R1", "… requests per cycle", target{target::of::own, target::side::at_most, 2.01}};
   measure_in_turns(
       run, rate,
       [&] {
@@ -77,7 +77,7 @@ std::vector<line> redisson_many_asynchronous(context const& run) {
       },
       [&] {
         auto const found = outstanding(run, at_once, mutexes(on_redissons_wire()));
-        requests.ours.push_back(found.requests);
+        requests.own.push_back(found.requests);
         return found.per_second;
       });
   return {rate, requests};
@@ -98,7 +98,7 @@ std::vector<line> redisson_different_names(context const& run) {
       },
       [&] {
         auto const found = of_threads(run, threads, on_redissons_wire());
-        cpu.ours.push_back(found.cpu_us);
+        cpu.own.push_back(found.cpu_us);
         return found.per_second;
       });
   return {rate, cpu};
@@ -125,7 +125,7 @@ std::vector<line> redisson_readers(context const& run) {
       run, rate, [&] { return outstanding(run, at_once, mutexes(on_redissons_wire())).per_second; },
       [&] {
         auto const found = outstanding(run, at_once, readers_of_one_name());
-        requests.ours.push_back(found.requests);
+        requests.own.push_back(found.requests);
         return found.per_second;
       });
   return {rate, requests};

@@ -56,11 +56,11 @@ lock_options on(wire format) {
   return options;
 }
 
-line of_cycles(context const& run, std::string what, wire_commands floor, std::function<double()> const& ours,
+line of_cycles(context const& run, std::string what, wire_commands floor, std::function<double()> const& own,
                std::optional<double> limit = {}) {
   line result{"K1", std::move(what)};
   if (limit) result.goal = target{target::of::ratio, target::side::at_most, *limit};
-  measure_in_turns(run, result, bare(run, floor), ours);
+  measure_in_turns(run, result, bare(run, floor), own);
   return result;
 }
 

@@ -202,8 +202,8 @@ double requests_per_turn(context const& run, int processes, turn_taker taker) {
 std::vector<line> shared_release(context const& run) {
   auto const round_trip = in_child([&] { return ping_us(run.server.port()); });
   line scripts{"S2", fmt::format("a writer lets go, {} reader processes wait: requests", readers),
-               target{target::of::ours, target::side::at_most, 1}};
-  line messages{"S2", "… messages", target{target::of::ours, target::side::at_most, readers}};
+               target{target::of::own, target::side::at_most, 1}};
+  line messages{"S2", "… messages", target{target::of::own, target::side::at_most, readers}};
   line last{"S2", "… until the last is in, RTT; floor: as many PUBLISH to bare clients"};
   line spread{"S2", "… from the first to the last, RTT",
               target{target::of::ratio, target::side::at_most, 1.5}};
@@ -216,9 +216,9 @@ std::vector<line> shared_release(context const& run) {
       },
       [&] {
         auto const found = release_with_readers(run);
-        scripts.ours.push_back(found.scripts);
-        messages.ours.push_back(found.messages);
-        spread.ours.push_back(found.spread_us / round_trip);
+        scripts.own.push_back(found.scripts);
+        messages.own.push_back(found.messages);
+        spread.own.push_back(found.spread_us / round_trip);
         return found.last_us / round_trip;
       });
   return {scripts, messages, last, spread};
@@ -242,7 +242,7 @@ std::vector<line> shared_turns(context const& run) {
     }
     lines.push_back({"S3",
                      fmt::format("{}: farthest from the middle, %", title),
-                     target{target::of::ours, target::side::at_most, 10},
+                     target{target::of::own, target::side::at_most, 10},
                      {},
                      {unevenness(requests)}});
     lines.insert(lines.end(), requests.begin(), requests.end());

@@ -215,7 +215,7 @@ waits wait_in_one_process(context const& run, side one) {
 }  // namespace
 
 std::vector<line> shared_waits(context const& run) {
-  target const three{target::of::ours, target::side::at_most, 3};
+  target const three{target::of::own, target::side::at_most, 3};
   std::vector<line> lines;
   for (auto const one : {side::write, side::read}) {
     auto const what =
@@ -233,7 +233,7 @@ std::vector<line> shared_waits(context const& run) {
         },
         [&] {
           auto const found = wait_for_holdfast(run, one);
-          longest.ours.push_back(found.longest);
+          longest.own.push_back(found.longest);
           return found.median;
         });
     lines.insert(lines.end(), {typical, longest});

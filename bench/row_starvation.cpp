@@ -79,7 +79,7 @@ double longest_wait(context const& run) {
 
 std::vector<line> unluckiest(context const& run) {
   line longest{"L3", "16 processes × 4 threads, 1 ms of work: longest wait / all others' turns",
-               target{target::of::ours, target::side::at_most, 3}};
+               target{target::of::own, target::side::at_most, 3}};
   measure_in_turns(run, longest, nullptr, [&] { return longest_wait(run); });
   return {longest};
 }

@@ -24,7 +24,7 @@ double bare_us(context const& run, wire_commands wire) {
   });
 }
 
-double ours_us(context const& run) {
+double holdfast_us(context const& run) {
   client redis{run.server.url()};
   mutex lock{redis, name};
   return median_us(run.measured_time(), [&] {
@@ -40,7 +40,7 @@ std::vector<line> uncontended(context const& run) {
               target{target::of::ratio, target::side::at_most, 1.05}};
   measure_in_turns(
       run, result, [&] { return in_child([&] { return bare_us(run, naive_commands); }); },
-      [&] { return in_child([&] { return ours_us(run); }); },
+      [&] { return in_child([&] { return holdfast_us(run); }); },
       [&] { return in_child([&] { return bare_us(run, fast_commands); }); });
   return {result};
 }

@@ -23,16 +23,16 @@ double one_side(context const& run, line const& result, char const* side,
 }  // namespace
 
 void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
-                      std::function<double()> const& ours, std::function<double()> const& same) {
+                      std::function<double()> const& own, std::function<double()> const& same) {
   for (int round = 0; round < run.options.rounds; ++round) {
-    if (floor && run.options.measured != sides::ours) {
+    if (floor && run.options.measured != sides::own) {
       result.floor.push_back(one_side(run, result, "floor", floor));
     }
     if (same && run.options.measured == sides::both) {
       result.same.push_back(one_side(run, result, "same commands", same));
     }
-    if (ours && run.options.measured != sides::floor) {
-      result.ours.push_back(one_side(run, result, "ours", ours));
+    if (own && run.options.measured != sides::floor) {
+      result.own.push_back(one_side(run, result, "ours", own));
     }
   }
 }
@@ -41,8 +41,8 @@ double unevenness(std::vector<line> const& lines) {
   double low = HUGE_VAL;
   double high = 0;
   for (auto const& each : lines) {
-    low = std::min(low, median(each.ours));
-    high = std::max(high, median(each.ours));
+    low = std::min(low, median(each.own));
+    high = std::max(high, median(each.own));
   }
   return 100 * (high - low) / (high + low);
 }

@@ -12,7 +12,7 @@
 
 namespace holdfast::bench {
 
-enum class sides { both, ours, floor };
+enum class sides { both, own, floor };
 
 struct settings {
   int rounds = 5;
@@ -47,7 +47,7 @@ struct context {
 /// One line, measured in rounds: floor, ours, floor, ours…, each on an empty server. A side may be missing.
 /// `same`: see line.
 void measure_in_turns(context const& run, line& result, std::function<double()> const& floor,
-                      std::function<double()> const& ours, std::function<double()> const& same = {});
+                      std::function<double()> const& own, std::function<double()> const& same = {});
 
 /// How far the farthest median of ours is from their middle, in per cent.
 [[nodiscard]] double unevenness(std::vector<line> const& lines);

@@ -18,6 +18,7 @@
 #include "base/ranges.hpp"
 #include "engine/core.hpp"
 #include "net/deployment_url.hpp"
+#include "topology/make_deployment.hpp"
 
 namespace holdfast {
 namespace {

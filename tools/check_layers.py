@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Fails when a file of src/ or cli/ includes something from a layer above its own, when one of cli/ looks behind
+"""Fails when a file of src/ or cli/ includes something from a layer above its own, or a header and its source what includes them, when one of cli/ looks behind
 the public headers, when a public header includes anything but <holdfast/…> and the standard library (an adapter: and what it adapts), or when a file
 of src/engine reads the clock where no event comes in.
 
 Usage: check_layers.py <project folder> | --self-test
 """
 
+import graphlib
 import pathlib
 import re
 import sys
@@ -95,6 +96,20 @@ def breaches(folder, wrong):
                     yield f"{file}:{number}: {why}"
 
 
+def circles(folder):
+    """A header and the source of the same name are one: what they include must not include them."""
+    names = {str(file.relative_to(folder)) for file in folder.rglob("*.?pp")}
+    uses = {}
+    for name in names:
+        included = {found[2][:-4] for line in (folder / name).read_text(encoding="utf-8").splitlines()
+                    if (found := INCLUDE.match(line)) and found[2] in names}
+        uses.setdefault(name[:-4], set()).update(included - {name[:-4]})
+    try:
+        graphlib.TopologicalSorter(uses).prepare()
+    except graphlib.CycleError as found:
+        yield f"{folder}: {' <- '.join(found.args[1])}: includes go round in a circle; what two need wants a file of its own"
+
+
 def clock_breaches(engine):
     sources = {str(file.relative_to(engine)): file.read_text(encoding="utf-8") for file in engine.rglob("*.?pp")}
     readers = {name for name, text in sources.items() if CLOCK.search(text)}
@@ -142,7 +157,8 @@ def main():
         print(f"{project} has no src/: give the project's folder")
         return 2
     found = [*breaches(project / "src", wrong_in_src), *breaches(project / "cli", wrong_in_cli),
-             *breaches(project / "include/holdfast", wrong_in_public), *clock_breaches(project / "src/engine")]
+             *breaches(project / "include/holdfast", wrong_in_public), *clock_breaches(project / "src/engine"),
+             *circles(project / "src"), *circles(project / "cli")]
     print(*found, sep="\n")
     return 1 if found else 0
 

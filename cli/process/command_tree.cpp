@@ -68,13 +68,13 @@ command_tree::reach command_tree::send(int const signal, part const scope) noexc
   return send(signal, scope, [](pid_t) { return true; });
 }
 
-bool command_tree::is_child_of_ours(process_entry const& entry) const noexcept {
+bool command_tree::is_own_child(process_entry const& entry) const noexcept {
   return entry.parent == root_ || (guard_ != 0 && entry.parent == guard_);
 }
 
 /// The command may have made a session of its own (setsid); its processes there are no daemons.
 bool command_tree::is_daemon(process_entry const& entry) const noexcept {
-  return is_child_of_ours(entry) && entry.id != guard_ && entry.id != command_ && entry.session != session_ &&
+  return is_own_child(entry) && entry.id != guard_ && entry.id != command_ && entry.session != session_ &&
          entry.session != command_;
 }
 
@@ -82,7 +82,7 @@ bool command_tree::is_in(part const scope, process_entry const& entry) const noe
   if (entry.depth == 0 || entry.id == guard_) return false;
   if (scope == part::all) return true;
   if (is_daemon(entry)) return false;
-  if (entry.group == group_ || is_child_of_ours(entry)) return true;
+  if (entry.group == group_ || is_own_child(entry)) return true;
   auto const* const parent = table_.find(entry.parent);
   return parent != nullptr && parent->group == group_;
 }

@@ -90,7 +90,7 @@ class command_tree {
   reach send(int signal, part) noexcept;
 
  private:
-  [[nodiscard]] bool is_child_of_ours(process_entry const&) const noexcept;
+  [[nodiscard]] bool is_own_child(process_entry const&) const noexcept;
   [[nodiscard]] bool is_daemon(process_entry const&) const noexcept;
   [[nodiscard]] bool is_in(part, process_entry const&) const noexcept;
 

@@ -51,10 +51,10 @@ class supervisor {
     while (!end_) {
       sleep_until_signal(look_at_lease());
     }
-    bool const still_ours = held_.valid();
+    bool const still_held = held_.valid();
     bool const ended_by_us = watch_.acted() || command_.ended_by_guard();
     if (ended_by_us) end_rest();
-    bool const lost = ended_by_us || !still_ours;
+    bool const lost = ended_by_us || !still_held;
     if (lost && !loss_reported_) {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),
                                 problem(loss_watch::reason::lost, held_.lost_because()),

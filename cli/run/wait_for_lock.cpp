@@ -35,15 +35,15 @@ class first_answer {
       std::scoped_lock const hold{guard_};
       held_ = std::move(held);
       error_ = std::move(error);
-      there_ = true;
+      answered_ = true;
     }
     signals::wake();
   }
-  [[nodiscard]] bool is_there() {
+  [[nodiscard]] bool has_come() {
     std::scoped_lock const hold{guard_};
-    return there_;
+    return answered_;
   }
-  /// Requires is_there().
+  /// Requires has_come().
   [[nodiscard]] std::optional<lease> take() {
     std::scoped_lock const hold{guard_};
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
@@ -52,7 +52,7 @@ class first_answer {
 
  private:
   std::mutex guard_;
-  bool there_ = false;
+  bool answered_ = false;
   std::optional<lease> held_;
   std::exception_ptr error_;
 };
@@ -100,7 +100,7 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
   int ending_signal = 0;
   std::chrono::nanoseconds leave_by{};
   bool gave_up = false;
-  while (!result->is_there() && !gave_up) {
+  while (!result->has_come() && !gave_up) {
     if (ending_signal == 0) receiver.wake_in(report.pause());
     int const signal = receiver.wait();
     if (signal == SIGTSTP) signals::stop_here();
@@ -110,8 +110,8 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
       leave_by = boot_time() + leave_limit;
       receiver.wake_in(leave_limit);
     } else if (ending_signal != 0) {
-      gave_up = !result->is_there() && (signals::is_ending(signal) || boot_time() >= leave_by);
-    } else if (signal == 0 && !result->is_there()) {
+      gave_up = !result->has_come() && (signals::is_ending(signal) || boot_time() >= leave_by);
+    } else if (signal == 0 && !result->has_come()) {
       report.look();
     }
   }

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "serve/address_text.hpp"
-#include "serve/http_server.hpp"
+#include "serve/http_limits.hpp"
+#include "serve/http_message.hpp"
 #include "serve/visitor_stream.hpp"
 
 #include <boost/asio/dispatch.hpp>

@@ -9,7 +9,7 @@ local barrier = KEYS[1]
 local arrived = KEYS[2]
 local mark = KEYS[3]
 local owner = ARGV[1]
-local who = ARGV[2]
+local participant = ARGV[2]
 local parties = ARGV[3]
 local ttl_ms = ARGV[4]
 local mode = ARGV[5]
@@ -25,7 +25,7 @@ local channel = ARGV[8]
 -- @include end_generation
 local at, misfit = barrier_in(barrier)
 if not at then return misfit end
-local member, number, now_ms = owner .. ' ' .. who, tonumber(string.sub(owner, 38)), math.floor(micros() / 1000)
+local member, number, now_ms = owner .. ' ' .. participant, tonumber(string.sub(owner, 38)), math.floor(micros() / 1000)
 local last_number, counted_for = mark_of_seat(mark)
 local known = last_number == number
 local function broken(generation, cause)

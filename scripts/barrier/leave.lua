@@ -4,7 +4,7 @@ local barrier = KEYS[1]
 local arrived = KEYS[2]
 local mark = KEYS[3]
 local owner = ARGV[1]
-local who = ARGV[2]
+local participant = ARGV[2]
 local why = ARGV[3]
 local publish = ARGV[4]
 local channel = ARGV[5]
@@ -20,5 +20,5 @@ local number = tonumber(string.sub(owner, 38))
 local last_number, counted_for = mark_of_seat(mark)
 if last_number < number then redis.call('SET', mark, string.format('%d 0', number), 'PX', 3600000) end
 if last_number ~= number or counted_for ~= at.generation then return 0 end
-end_generation(at, why .. ' ' .. owner .. ' ' .. who)
+end_generation(at, why .. ' ' .. owner .. ' ' .. participant)
 return 1

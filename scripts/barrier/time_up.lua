@@ -5,7 +5,7 @@ local barrier = KEYS[1]
 local arrived = KEYS[2]
 local mark = KEYS[3]
 local client = ARGV[1]
-local who = ARGV[2]
+local participant = ARGV[2]
 local after = ARGV[3]
 local publish = ARGV[4]
 local channel = ARGV[5]
@@ -21,7 +21,7 @@ if not at then return misfit end
 local number, counted_for = mark_of_seat(mark)
 if counted_for <= tonumber(after) then return 0 end
 if counted_for == at.generation then
-  end_generation(at, string.format('timed_out %s:%d %s', client, number, who))
+  end_generation(at, string.format('timed_out %s:%d %s', client, number, participant))
   return 0
 end
 return cause_of(at, counted_for, 'lost') and 0 or counted_for

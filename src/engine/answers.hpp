@@ -51,17 +51,17 @@ using verdict = std::variant<granted, busy, undecided>;
 
 /// How a release or a renewal found the lock. Several masters may not know. `awaited`: a fast release has
 /// left the lock ours, since somebody waits for it.
-enum class ownership { mine, gone, foreign, unknown, awaited };
+enum class ownership { held, gone, foreign, unknown, awaited };
 
 /// The outcome of giving the lock back and taking it for another owner of this process, in one request.
 struct passed {
-  ownership before = ownership::mine;
+  ownership before = ownership::held;
   std::optional<verdict> next{};  ///< none: the new owner has to send its own request
 };
 
 /// The outcome of giving up a contender: the server has no traces of it any more.
 struct abandoned {
-  bool was_ours = false;  ///< it had the lock, as far as the server says so
+  bool had_lock = false;  ///< it had the lock, as far as the server says so
 };
 
 /// The outcome of a batch of renewals: all leases but `others` were renewed. Leases are named by their index

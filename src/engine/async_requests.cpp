@@ -92,7 +92,7 @@ void async_requests::send_again(std::shared_ptr<pending> const& request) noexcep
 
 void async_requests::finish(pending& request) noexcept {
   loop_.add_interest(-1);
-  loop_.defer(std::move(request.ready));
+  loop_.deferred().add(std::move(request.ready));
 }
 
 }  // namespace holdfast::engine

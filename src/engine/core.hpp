@@ -17,6 +17,7 @@
 #include "engine/watches.hpp"
 #include "net/broken_connections.hpp"
 #include "script/translator.hpp"
+#include "topology/make_deployment.hpp"
 
 namespace holdfast::engine {
 

@@ -20,7 +20,8 @@ class deferred_log {
   void operator()(log_level level, MakeMessage make_message) noexcept {
     if (!hook_) return;
     try {
-      loop_.defer([hook = hook_, level, message = std::string{make_message()}] { hook(level, message); });
+      loop_.deferred().add(
+          [hook = hook_, level, message = std::string{make_message()}] { hook(level, message); });
     } catch (std::bad_alloc const&) {
       return;
     }

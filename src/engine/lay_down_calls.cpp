@@ -92,7 +92,7 @@ std::shared_ptr<error const> lay_down_calls::end_laying_down(lease_state& lease,
   auto const* const refusal = result.refusal();
   auto& queue = lease.queue();
   if (lease.status() == lease_state::state::held) {
-    if (found != nullptr && *found == ownership::mine) {
+    if (found != nullptr && *found == ownership::held) {
       pending_releases_.note_released(pending_releases_.item(lease, now));
       ends_.lay_down(lease, now);
       if (!queue.contender) ends_.ask_after_release(queue, now);
@@ -193,7 +193,7 @@ void lay_down_calls::lay_down_again(laying_down_ptr const& request) noexcept {
 void lay_down_calls::finish(laying_down& request, std::shared_ptr<error const> reason) noexcept {
   request.reason = std::move(reason);
   loop_.add_interest(-1);
-  loop_.defer(std::move(request.ready));
+  loop_.deferred().add(std::move(request.ready));
 }
 
 /// It wasn't laid down.
@@ -208,7 +208,7 @@ void lay_down_calls::take_up(lease_state& laid_down, lease_state& next) {
     next.take_listeners(laid_down);
     renewer_.add(next, boot_clock::now());
   } else {
-    loop_.defer(laid_down.lose(next.cause()));
+    loop_.deferred().add(laid_down.lose(next.cause()));
   }
   loop_.leave(hold);
 }
@@ -224,7 +224,7 @@ void lay_down_calls::abandon_wait(lease_state const& laid_down, lock_queue& seat
 void lay_down_calls::miss(lease_state& laid_down, loss_cause cause) noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
-  loop_.defer(laid_down.lose(cause));
+  loop_.deferred().add(laid_down.lose(cause));
   loop_.leave(hold);
 }
 

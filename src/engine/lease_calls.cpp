@@ -134,9 +134,9 @@ void lease_calls::async_release(lease_state_ptr& lease,
     release_handler report;
     try {
       if (done) {
-        loop_.promise();
+        loop_.deferred().promise();
         report = [this, done = std::exchange(done, {})](release_result result) mutable {
-          loop_.defer_promised([done = std::move(done), result]() mutable { done(result); });
+          loop_.deferred().add_promised([done = std::move(done), result]() mutable { done(result); });
         };
       }
     } catch (std::bad_alloc const&) {
@@ -204,7 +204,7 @@ void lease_calls::on_limit_near(lease_state& lease, milliseconds before, move_on
     if (lease.status() != lease_state::state::held || lease.times().limit == time_point::max()) return;
     auto const when = lease.times().limit - to_wait(before);
     if (auto const now = boot_clock::now(); when > now) {
-      loop_.defer(lease.set_warning(when, std::move(f)));
+      loop_.deferred().add(lease.set_warning(when, std::move(f)));
       renewer_.add(lease, now);
       loop_.leave(hold);
       return;

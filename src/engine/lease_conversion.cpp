@@ -74,14 +74,14 @@ std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, ans
   std::shared_ptr<error const> reason;
   try {
     reason = failure_of(result, *change.from, client_);
-    if (still_held && found != nullptr && *found == ownership::mine) {
+    if (still_held && found != nullptr && *found == ownership::held) {
       move_to_next(change, result.sent_at, now);
       return nullptr;
     }
   } catch (std::bad_alloc const&) {
     reason = client_.no_memory;
   }
-  auto const was_changed = found == nullptr || *found == ownership::mine;  // or may have been
+  auto const was_changed = found == nullptr || *found == ownership::held;  // or may have been
   if (still_held && !was_changed) {
     ends_.lose(old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
   } else if (still_held) {

@@ -105,7 +105,7 @@ void lease_calls::async_renew(lease_state& lease, renewal_handler done) {
   ready.emplace_back([request] { std::exchange(request->done, {})(request->failure); });
   request->finished = [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
-    loop_.defer(std::move(ready));
+    loop_.deferred().add(std::move(ready));
   };
   request->done = std::move(done);  // not before: ended by an exception it would end with the lock held
   loop_.add_interest(1);

@@ -50,7 +50,7 @@ struct called_waiter final : waiter {
   void finished() noexcept override {
     if (thread != 0) circles.end(*this);
     loop.add_interest(-1);
-    loop.defer_promised([caller = std::move(self)] {
+    loop.deferred().add_promised([caller = std::move(self)] {
       caller->done_handler(std::move(caller->lease), std::move(caller->failure));
     });
   }
@@ -146,7 +146,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
       if (auto const still = weak.lock()) cancel(*still);
     };
   }
-  loop_.promise();
+  loop_.deferred().promise();
   // Nothing fails from here on. Before, the handler would end with the lock held, which what it owns may
   // need.
   caller->done_handler = std::move(done);
@@ -220,7 +220,7 @@ void lock_calls::async_pause(std::chrono::nanoseconds time, callback<void()> don
   // Made before the lock is held: if the rest fails, `done` ends without it.
   callback<void()> at_end = [this, ready = std::move(ready)]() mutable {
     loop_.add_interest(-1);
-    loop_.defer(std::move(ready));
+    loop_.deferred().add(std::move(ready));
   };
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();

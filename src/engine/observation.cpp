@@ -227,7 +227,7 @@ void observation::reconnected(std::chrono::nanoseconds away, time_point now) noe
 void observation::tell_soon() noexcept {
   if (scheduled_ || teller_ != std::thread::id{}) return;
   try {
-    loop_.defer([this] { tell(); });
+    loop_.deferred().add([this] { tell(); });
     scheduled_ = true;
   } catch (std::bad_alloc const&) {
     return;  // the next event tries again, and the end of the client tells the rest

@@ -125,7 +125,7 @@ void recorder::end() {
   if (begun_ >= most_collected)
     (void)flush(true);
   else
-    loop_.mark_first(*this);
+    loop_.writers().mark_first(*this);
 }
 
 template <class Write>

@@ -73,7 +73,7 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
       return;
     }
     case lease_step::warn:
-      loop_.defer(lease.take_warning());
+      loop_.deferred().add(lease.take_warning());
       consider(lease, now, due_now);
       return;
     case lease_step::expired: {
@@ -160,7 +160,7 @@ void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result, 
   lease.renewing = false;
   if (lease.status() == lease_state::state::held) {
     auto const* const found = result.outcome();
-    if (found == nullptr || *found == ownership::mine) {
+    if (found == nullptr || *found == ownership::held) {
       add(lease, now);
     } else {
       events_.lost(lease, cause_of(*found), now);
@@ -250,14 +250,14 @@ void renewer::on_answer(lease_list const& leases, answer<renewals> const& result
   for (std::size_t i = 0; i != leases.size(); ++i) {
     auto const lease = leases[i]->latest();
     auto const is_other = next_other != others.end() && next_other->first == i;
-    auto const found = is_other ? next_other++->second : ownership::mine;
+    auto const found = is_other ? next_other++->second : ownership::held;
     auto const is_cut = next_cut != cut.end() && next_cut->first == i;
     auto const remaining = is_cut ? next_cut++->second : milliseconds::max();
     lease->renewing = false;
     if (lease->status() == lease_state::state::held) {
       if (outcome == nullptr || found == ownership::unknown) {
         retry(*lease, now);
-      } else if (found != ownership::mine) {
+      } else if (found != ownership::held) {
         events_.lost(*lease, cause_of(found), now);
       } else {
         renewed(*lease, result.sent_at, remaining, now);
@@ -290,7 +290,7 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
 }
 
 void renewer::tell_unsaid(lease_state const& lease) noexcept try {
-  if (auto const notify = lease.unsaid()) loop_.defer([notify] { (*notify)(); });
+  if (auto const notify = lease.unsaid()) loop_.deferred().add([notify] { (*notify)(); });
 } catch (std::bad_alloc const&) {
   return;  // the next renewal finds the same
 }

@@ -36,7 +36,7 @@ verdict granted_from(resp::reply const& reply, std::size_t offset) {
 }
 
 ownership ownership_of(std::int64_t code) {
-  if (code > 0) return ownership::mine;
+  if (code > 0) return ownership::held;
   return code == 0 ? ownership::gone : ownership::foreign;
 }
 
@@ -87,7 +87,7 @@ passed passed_in(resp::reply& reply) {
   return {.before = ownership_of(reply[0].integer)};
 }
 
-abandoned abandoned_in(resp::reply& reply) { return {.was_ours = reply.integer > 0}; }
+abandoned abandoned_in(resp::reply& reply) { return {.had_lock = reply.integer > 0}; }
 
 ownership ownership_by(std::int64_t lost_position) {
   return lost_position < 0 ? ownership::foreign : ownership::gone;
@@ -110,7 +110,7 @@ renewals renewals_in(resp::reply& reply) {
 
 ownership single_renewal_in(resp::reply& reply) {
   auto const lost = std::ranges::find_if(reply.elements, &resp::reply::is_integer);
-  return lost == reply.elements.end() ? ownership::mine : ownership_by(lost->integer);
+  return lost == reply.elements.end() ? ownership::held : ownership_by(lost->integer);
 }
 
 }  // namespace
@@ -133,7 +133,7 @@ answer<ownership> read_fast_release(net::response&& response) noexcept {
 answer<ownership> read_release(net::response&& response) noexcept {
   auto result = read_with(ownership_in, response, response.reply.is_integer());
   if (auto* const found = std::get_if<ownership>(&result.content); found != nullptr && response.resent)
-    *found = ownership::mine;
+    *found = ownership::held;
   return result;
 }
 
@@ -152,7 +152,7 @@ answer<still_wanted> read_release_unwanted(net::response&& response) {
 answer<passed> read_pass(net::response&& response) noexcept {
   auto result = read_with(passed_in, response, !response.reply.is_error());
   if (auto* const found = std::get_if<passed>(&result.content); found != nullptr && response.resent)
-    found->before = ownership::mine;
+    found->before = ownership::held;
   return result;
 }
 

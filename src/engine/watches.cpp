@@ -162,7 +162,7 @@ void watches::on_answer(watch_ptr const& watched) {
 void watches::report(watch_ptr const& watched, time_point now) {
   if (!watched->watching->has_news()) return;
   try {
-    loop_.defer([watching = watched->watching] { watching->deliver(); });
+    loop_.deferred().add([watching = watched->watching] { watching->deliver(); });
   } catch (std::bad_alloc const&) {
     if (!watched->asking) loop_.arm(watched->next, now + memory_pause);
   }

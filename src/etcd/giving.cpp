@@ -32,7 +32,7 @@ void backend::abandon(engine::recipe const& /*lock_recipe*/, engine::owned lease
   auto const answered = std::make_shared<handler<engine::abandoned>>(std::move(done));
   auto const report = [answered](engine::answer<ownership>&& result, bool was_held) {
     if (!*answered) return;
-    engine::answer<engine::abandoned> outcome{.content = engine::abandoned{.was_ours = was_held},
+    engine::answer<engine::abandoned> outcome{.content = engine::abandoned{.had_lock = was_held},
                                               .sent_at = result.sent_at};
     if (auto const* const refusal = result.refusal()) outcome.content = *refusal;
     if (auto const* const failure = result.failure()) outcome.content = *failure;
@@ -79,7 +79,7 @@ void backend::begin_giving_back(place_ptr const& of, scripting::send_options con
         }
         // A copy that was carried out before leaves nothing.
         auto const still_held = answer.value.succeeded || answer.resent;
-        report({.content = still_held ? ownership::mine : ownership::gone, .sent_at = answer.sent_at});
+        report({.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at});
       });
 }
 
@@ -106,7 +106,7 @@ void backend::pass(engine::recipe const& lock_recipe, engine::owned lease, engin
     auto const report = std::make_shared<decltype(all->done)>(std::exchange(all->done, {}));
     engine::answer<engine::passed> outcome{.sent_at = result.sent_at};
     if (auto const* const found = result.outcome()) {
-      outcome.content = engine::passed{.before = ownership::mine, .next = *found};
+      outcome.content = engine::passed{.before = ownership::held, .next = *found};
     } else if (result.refusal() != nullptr) {
       outcome.content = *result.refusal();
     } else {

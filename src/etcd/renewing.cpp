@@ -177,7 +177,7 @@ void backend::set_ttl(engine::recipe const& /*lock_recipe*/, milliseconds ttl, e
                      if (answer.ok()) {
                        auto const still_held = answer.value.succeeded && of->held && of->revision == revision;
                        if (still_held) hold(of, ttl);
-                       result = {.content = still_held ? ownership::mine : ownership::gone,
+                       result = {.content = still_held ? ownership::held : ownership::gone,
                                  .sent_at = answer.sent_at};
                      }
                      if (*answered) (*answered)(std::move(result));

@@ -163,7 +163,7 @@ force_result break_barrier(engine::core& server, lock_state const& seen) {
   auto const channel = names::inbox_of_all(seen.name);
   call const script[]{scripts::barrier::force{.barrier = {seen.name},
                                               .arrived = {arrived},
-                                              .who = forced_by,
+                                              .participant = forced_by,
                                               .publish = word_of(server.publishing_now()),
                                               .channel = channel}()};
   return take_away(server, seen, script) == 1 ? force_result::deleted : force_result::not_held;

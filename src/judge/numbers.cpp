@@ -93,9 +93,9 @@ void numbers::check_permits(permits const& of, std::uint32_t name, std::uint32_t
 void numbers::asked(wait_state const& wait, std::int64_t parties) {
   auto const& of = state_.parts_of(wait.lock);
   if (of.of != kind::barrier) return;
-  auto& here = barriers_[of.parts.front().name];
-  ++here.asked;
-  here.parties = parties;
+  auto& known = barriers_[of.parts.front().name];
+  ++known.asked;
+  known.parties = parties;
 }
 
 void numbers::taken(wait_state const& wait, record const& line) {
@@ -109,13 +109,13 @@ void numbers::taken(wait_state const& wait, record const& line) {
       pass_barrier(barriers_[name], name, wait, line);
       return;
     case kind::semaphore: {
-      auto& here = permits_[name];
-      here.out_since = sum(here.out_since, wait.amount);
-      here.most_since = std::max(here.most_since, here.out_since);
-      here.out = sum(here.out, wait.amount);
-      if (here.out <= here.most) return;
-      here.most = here.out;
-      if (here.known) check_permits(here, name, line.client, place_of(line));
+      auto& counted = permits_[name];
+      counted.out_since = sum(counted.out_since, wait.amount);
+      counted.most_since = std::max(counted.most_since, counted.out_since);
+      counted.out = sum(counted.out, wait.amount);
+      if (counted.out <= counted.most) return;
+      counted.most = counted.out;
+      if (counted.known) check_permits(counted, name, line.client, place_of(line));
       return;
     }
     default:
@@ -135,15 +135,15 @@ void numbers::pass_barrier(barrier& of, std::uint32_t name, wait_state const& wa
   auto const parties = of.parties;
   auto const title = "generation " + std::to_string(line.token) + " of the barrier " + state_.name_text(name);
   auto& generation = of.of_generation[line.token];
-  auto const here = ++generation.passed;
-  if (here == 1) generation.since = wait.asked.t;
-  if (parties > 0 && here > parties)
-    add(title + " was passed by " + std::to_string(here) + ", more than its " + std::to_string(parties) +
+  auto const passed = ++generation.passed;
+  if (passed == 1) generation.since = wait.asked.t;
+  if (parties > 0 && passed > parties)
+    add(title + " was passed by " + std::to_string(passed) + ", more than its " + std::to_string(parties) +
             " parties",
         generation.since, 0, {}, &wait, line.client, place_of(line), "passed");
   else
     ++of.passed;
-  if (here == 1 && parties > 0 && of.asked - of.passed + 1 < parties)
+  if (passed == 1 && parties > 0 && of.asked - of.passed + 1 < parties)
     add(title + " opened with " + std::to_string(of.asked - of.passed + 1) + " of its " +
             std::to_string(parties) + " parties",
         generation.since, 0, {}, &wait, line.client, place_of(line), "passed");

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/fork.hpp"
-#include "memory/session.hpp"
 
 namespace holdfast::memory {
 namespace {
@@ -77,21 +76,21 @@ std::shared_ptr<node> node::find(std::string_view name) {
   return known == all.nodes.end() ? nullptr : known->second.lock();
 }
 
-std::uint64_t node::join(session& newcomer) {
-  sessions_.push_back(&newcomer);
+std::uint64_t node::join(connection& newcomer) {
+  connections_.push_back(&newcomer);
   return ++last_number_;
 }
 
-void node::leave(session& leaver) noexcept { std::erase(sessions_, &leaver); }
+void node::leave(connection& leaver) noexcept { std::erase(connections_, &leaver); }
 
-session* node::connection(std::uint64_t number) const noexcept {
-  auto const found = std::ranges::find(sessions_, number, &session::number);
-  return found == sessions_.end() ? nullptr : *found;
+connection* node::find_connection(std::uint64_t number) const noexcept {
+  auto const found = std::ranges::find(connections_, number, &connection::number);
+  return found == connections_.end() ? nullptr : *found;
 }
 
 std::string node::list_of(bool subscribed) const {
   std::string lines;
-  for (auto const* const each : sessions_) {
+  for (auto const* const each : connections_) {
     if (each->subscribed() == subscribed) lines += each->info();
   }
   return lines;
@@ -121,12 +120,12 @@ std::vector<std::string> node::keys() {
 }
 
 void node::end_all() {
-  auto const all = sessions_;
+  auto const all = connections_;
   for (auto* const each : all) each->end();
 }
 
 void node::wake_all() {
-  auto const all = sessions_;  // one may leave meanwhile
+  auto const all = connections_;  // one may leave meanwhile
   for (auto* const each : all) each->go_on();
 }
 

@@ -15,7 +15,23 @@
 
 namespace holdfast::memory {
 
-class session;
+/// A connection, as its node sees it. All with the guard of the node held.
+class connection {
+ public:
+  connection() = default;
+  connection(connection const&) = delete;
+  connection& operator=(connection const&) = delete;
+  virtual ~connection() = default;
+
+  [[nodiscard]] virtual std::uint64_t number() const noexcept = 0;
+  [[nodiscard]] virtual bool subscribed() const noexcept = 0;
+  /// Its line in CLIENT LIST.
+  [[nodiscard]] virtual std::string info() const = 0;
+  /// The server ends it: what the client hasn't read yet is lost.
+  virtual void end() = 0;
+  /// Trouble is over.
+  virtual void go_on() = 0;
+};
 
 /// What may be wrong with a server, for as long as a test likes.
 enum class trouble : std::uint8_t {
@@ -50,10 +66,10 @@ class node {
   [[nodiscard]] std::string const& refusal() const noexcept { return refusal_; }
   [[nodiscard]] bool over() const noexcept { return over_; }
   /// Returns the number of the connection.
-  std::uint64_t join(session& newcomer);
-  void leave(session& leaver) noexcept;
+  std::uint64_t join(connection& newcomer);
+  void leave(connection& leaver) noexcept;
   /// The connection of that number; null: there is none.
-  [[nodiscard]] session* connection(std::uint64_t number) const noexcept;
+  [[nodiscard]] connection* find_connection(std::uint64_t number) const noexcept;
   /// CLIENT LIST of those with subscriptions, or of those without.
   [[nodiscard]] std::string list_of(bool subscribed) const;
 
@@ -86,7 +102,7 @@ class node {
   std::string refusal_{};
   bool over_ = false;  ///< see shut(); refusing for ever
   std::uint64_t last_number_ = 0;
-  std::vector<session*> sessions_{};
+  std::vector<connection*> connections_{};
 };
 
 }  // namespace holdfast::memory

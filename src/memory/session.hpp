@@ -15,15 +15,13 @@ namespace holdfast::memory {
 
 /// Reads requests from bytes, and writes replies and messages as bytes. No I/O. All with the guard of the
 /// node held.
-class session {
+class session final : public connection {
  public:
   /// `on_output` is called when there is more to be read, or the connection has ended.
   session(node& home, std::function<void()> on_output);
-  ~session();
-  session(session const&) = delete;
-  session& operator=(session const&) = delete;
+  ~session() override;
 
-  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t number() const noexcept override { return number_; }
 
   /// Bytes of the client, in pieces of any size.
   void receive(std::string_view bytes);
@@ -33,14 +31,11 @@ class session {
   /// Takes as many of them as fit.
   std::size_t read(char* into, std::size_t size);
 
-  /// The server ends the connection: what the client hasn't read yet is lost.
-  void end();
+  void end() override;
   [[nodiscard]] bool ended() const noexcept { return ended_; }
-  [[nodiscard]] bool subscribed() const noexcept { return !channels_.empty(); }
-  /// Its line in CLIENT LIST.
-  [[nodiscard]] std::string info() const;
-  /// Trouble is over.
-  void go_on();
+  [[nodiscard]] bool subscribed() const noexcept override { return !channels_.empty(); }
+  [[nodiscard]] std::string info() const override;
+  void go_on() override;
 
  private:
   void serve(std::string_view bytes);

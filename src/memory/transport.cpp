@@ -12,7 +12,7 @@
 
 #include "memory/activity.hpp"
 #include "memory/session.hpp"
-#include "net/transport.hpp"
+#include "net/make_transport.hpp"
 #include "reactor/outer.hpp"
 
 namespace holdfast::memory {

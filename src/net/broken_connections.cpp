@@ -28,10 +28,10 @@ void broken_connections::add(prepared&& ended) noexcept {
 }
 
 std::vector<broken_connection> broken_connections::at(endpoint const& server) const {
-  std::vector<broken_connection> there;
-  std::ranges::copy_if(all_, std::back_inserter(there),
+  std::vector<broken_connection> at_server;
+  std::ranges::copy_if(all_, std::back_inserter(at_server),
                        [&server](broken_connection const& known) { return same_server(known.at, server); });
-  return there;
+  return at_server;
 }
 
 void broken_connections::settle(std::vector<broken_connection> const& settled, std::string const& refusal) {

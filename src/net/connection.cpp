@@ -44,7 +44,7 @@ void connection::expect_by(time_point limit) noexcept {
 
 void connection::begin() noexcept {
   update_interest();
-  loop().mark_dirty(*this);
+  loop().writers().mark(*this);
   open();
 }
 
@@ -72,7 +72,7 @@ void connection::on_reply(resp::reply&& reply) {
   heard_ = read_at();
   trouble_since_ = {};
   if (answered.empty()) return;  // more replies to that request are to come
-  if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().mark_dirty(*this);
+  if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().writers().mark(*this);
   auto& entry = answered.front();
   entry.response.connection_id = connection_id();
   if (entry.last.translated && !understand(answered)) return;
@@ -146,7 +146,7 @@ bool connection::understand(pipeline::batch& answered) noexcept {
         ++counts().resent;
         break;
     }
-    if (pipeline_.can_send()) loop().mark_dirty(*this);
+    if (pipeline_.can_send()) loop().writers().mark(*this);
   } catch (std::exception const&) {
     auto requests = std::move(answered);
     drop(starved_because(), end::elsewhere);
@@ -166,7 +166,7 @@ bool connection::reconsider(pipeline::batch& refused) noexcept {
   entry.response.sent = entry.response.resent;
   pipeline_.repeat(std::move(refused), heard_);
   ++counts().resent;
-  if (pipeline_.can_send()) loop().mark_dirty(*this);
+  if (pipeline_.can_send()) loop().writers().mark(*this);
   return true;
 }
 
@@ -186,7 +186,7 @@ void connection::call_again(pipeline::batch&& forgotten) noexcept {
   entry.request.in_full = nullptr;
   pipeline_.repeat(std::move(forgotten), heard_);
   ++counts().resent;
-  if (pipeline_.can_send()) loop().mark_dirty(*this);
+  if (pipeline_.can_send()) loop().writers().mark(*this);
 }
 
 void connection::answer_with(std::shared_ptr<error const> const& reason, request& request,

@@ -158,8 +158,9 @@ class pipeline {
   [[nodiscard]] batch remove_if(Wanted wanted) noexcept {
     batch result;
     for (auto next = all_.begin(); next != all_.end();) {
-      auto const here = next++;
-      if (wanted(std::as_const(here->request), here->queued)) result.splice(result.end(), all_, here);
+      auto const current = next++;
+      if (wanted(std::as_const(current->request), current->queued))
+        result.splice(result.end(), all_, current);
     }
     unsent_ = all_.begin();
     return result;

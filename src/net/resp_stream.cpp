@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "net/make_transport.hpp"
+
 namespace holdfast::net {
 namespace {
 
@@ -103,7 +105,7 @@ void resp_stream::write(std::string& bytes) {
         if (owner == nullptr) return;
         if (cause == boost::asio::error::no_memory) return owner->user_.on_failed(failure::no_memory, {});
         owner->writing_.clear();
-        if (!cause) loop.mark_dirty(owner->user_);
+        if (!cause) loop.writers().mark(owner->user_);
       });
 }
 

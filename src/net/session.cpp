@@ -44,12 +44,12 @@ session::session(reactor::loop& loop, settings const& config, client_stats& coun
         state_ = state::idle;
         if (wanted()) connect();
       }} {
-  loop_.remember(*this);
+  loop_.writers().remember(*this);
 }
 
 session::~session() {
   if (config_.locator != nullptr) config_.locator->forget(*this);
-  loop_.forget(*this);
+  loop_.writers().forget(*this);
   end_stream(resp_stream::ending::closed);
 }
 
@@ -142,7 +142,7 @@ void session::on_connected() {
   if (config_.known_broken != nullptr) greeting_->end_first(config_.known_broken->at(to_), boot_clock::now());
   if (auto const* const curious = explorer()) greeting_->explore(curious->probe());
   out_ = greeting_->commands();
-  loop_.mark_dirty(*this);
+  loop_.writers().mark(*this);
   stream_.read();
 }
 
@@ -162,7 +162,7 @@ void session::on_greeting(resp::reply const& reply) {
       return;
     case handshake::step::send:
       out_ += greeting_->commands();
-      loop_.mark_dirty(*this);
+      loop_.writers().mark(*this);
       return;
     case handshake::step::done: {
       auto found = greeting_->take_found();
@@ -177,7 +177,7 @@ void session::on_greeting(resp::reply const& reply) {
       ever_up_ = true;
       loop_.add_interest(-1);
       on_up(std::move(found));
-      loop_.mark_dirty(*this);
+      loop_.writers().mark(*this);
       if (config_.locator != nullptr) config_.locator->on_reached(*this);
       return;
     }

@@ -60,7 +60,7 @@ void subscriber::queue_command(std::string_view verb, kind mode, std::string con
     to_send_.resize(before);
     throw;
   }
-  loop().mark_dirty(*this);
+  loop().writers().mark(*this);
 }
 
 void subscriber::subscribe(kind mode, std::string const& channel, subscription& entry) {
@@ -174,7 +174,7 @@ void subscriber::check_heartbeat() noexcept {
     std::string ping;
     resp::append_command(ping, {"PING"});
     to_send_ += ping;
-    loop().mark_dirty(*this);
+    loop().writers().mark(*this);
   } catch (std::exception const&) {
     starve();
   }

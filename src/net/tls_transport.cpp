@@ -189,7 +189,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
 
   /// With TLS 1.3 the server's refusal of our certificate arrives after the handshake has ended on our side.
   [[nodiscard]] std::string words_for(error_code const& failure) const override {
-    return reason_of(failure) + advice_on_ours(failure);
+    return reason_of(failure) + advice_on_own_certificate(failure);
   }
 
  private:
@@ -255,7 +255,7 @@ class tls_transport final : public transport, public std::enable_shared_from_thi
   }
 
   /// Advice for when the server refuses our certificate, or the lack of one.
-  [[nodiscard]] std::string advice_on_ours(error_code const& failure) const {
+  [[nodiscard]] std::string advice_on_own_certificate(error_code const& failure) const {
     auto const reason = tls_reason_of(failure);
     if (options_.cert.empty()) {
       return reason == SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED ||

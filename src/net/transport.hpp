@@ -1,11 +1,9 @@
 /// A byte stream to a server: TCP, unix socket or TLS.
 #pragma once
 
-#include <atomic>
 #include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -71,13 +69,5 @@ class transport {
   /// The stream that its handlers serve: set by that stream, under the client's lock. Null: none any more.
   resp_stream* owner = nullptr;
 };
-
-/// Makes the transport for a memory:// URL; null: this program isn't linked with the component `testing`, or
-/// has no deployment in memory yet.
-using transport_maker = std::shared_ptr<transport> (*)(boost::asio::io_context& io, endpoint const& to);
-inline constinit std::atomic<transport_maker> transport_in_memory{nullptr};
-
-/// Makes the transport for `to`. Throws error{errc::bad_url} for unreadable certificate or key files.
-[[nodiscard]] std::shared_ptr<transport> make_transport(boost::asio::io_context& io, endpoint const& to);
 
 }  // namespace holdfast::net

@@ -63,9 +63,9 @@ call renewal_by(recipe const& kind, std::chrono::milliseconds const ttl, engine:
 engine::release_policy policy_for(engine::publishing const publish) { return {.publish = publish}; }
 
 /// Throws for a refusal and for a request that wasn't answered.
-bool was_ours(engine::answer<ownership> const& answer, std::string_view const about,
+bool was_held(engine::answer<ownership> const& answer, std::string_view const about,
               engine::core const& server) {
-  if (auto const* const outcome = answer.outcome()) return *outcome == ownership::mine;
+  if (auto const* const outcome = answer.outcome()) return *outcome == ownership::held;
   if (auto const* const failure = answer.failure()) throw error{*failure->reason};
   resp::reply refusal;
   refusal.type = resp::kind::error;
@@ -115,7 +115,7 @@ struct owned_lock::impl {
   }
 
   [[nodiscard]] bool ask(call const& script, reader_of_replies const read) const {
-    return was_ours(read(core->requests().ask_until_ready(script)), lock, *core);
+    return was_held(read(core->requests().ask_until_ready(script)), lock, *core);
   }
 
   [[nodiscard]] recipe const& recipe_of_quorum() const {
@@ -150,7 +150,7 @@ struct owned_lock::impl {
     return majority_says([&](server_session& master) {
       net::response response;
       response.reply = master.ask(script);
-      return was_ours(read(std::move(response)), lock, *core);
+      return was_held(read(std::move(response)), lock, *core);
     });
   }
 

@@ -65,7 +65,7 @@ bool loop::relieve() noexcept {
 }
 
 bool loop::need_keeper() const noexcept {
-  return outer_ || parked_ > 0 || interest_ > 0 || !dirty_.empty() || timers_.earliest() < keeper_back_;
+  return outer_ || parked_ > 0 || interest_ > 0 || !writers_.empty() || timers_.earliest() < keeper_back_;
 }
 
 void loop::start_keeper() {

@@ -11,16 +11,7 @@ class loop;
 
 /// All loops of the process, and what such a clock asks of one: with its lock held, unless it says otherwise.
 struct moved_clock {
-  /// A simulation fires all timers: loops that are made meanwhile have no descriptor for them, which would
-  /// cost more than many a simulated client does.
-  static inline constinit bool fires_all_timers = false;
-
-  /// Where a loop begins and ends, without its lock.
-  static void enlist(loop& each) noexcept;
-  static void strike_off(loop& each) noexcept;
-
-  /// Calls f for each loop of this process, and takes its lock for that. f may be called again for one that
-  /// is made meanwhile: it must do no harm.
+  /// See listed_loop::for_each.
   static void for_each(std::function<void(loop&)> const& f);
 
   /// The time has moved: sees to it that due timers fire.

@@ -9,7 +9,6 @@
 
 #include "base/fork.hpp"
 #include "reactor/futex.hpp"
-#include "reactor/moved_clock.hpp"
 
 namespace holdfast::reactor {
 namespace {
@@ -56,14 +55,18 @@ constinit thread_local loop::callbacks* loop::callbacks::innermost = nullptr;
 
 loop::loop(std::shared_ptr<event_loop> outer)
     : io_{std::make_unique<boost::asio::io_context>(1)},
-      timers_{*this, room_of_timers_},
+      timers_{*io_, room_of_timers_,
+              [this] {
+                handling const hold{*this};
+                if (!timers_.on_readable()) note_out_of_memory();
+              }},
       outer_{std::move(outer)} {
   io_->get_executor().on_work_started();  // so that run_one() also waits when no operation is pending
-  moved_clock::enlist(*this);
+  enlist();
 }
 
 loop::~loop() {
-  moved_clock::strike_off(*this);
+  strike_off();
   lock hold{mutex_};
   stop(hold);
   timers_.close();
@@ -146,11 +149,6 @@ void loop::leave(lock& hold) noexcept {
   unlock(hold);
 }
 
-void loop::forget(flushable& writer) noexcept {
-  writer.unlink();
-  writer.known_.unlink();
-}
-
 /// Blocks until an event occurs, and handles all events that have occurred, or those up to the driver's own
 /// reply.
 void loop::turn(lock& hold) noexcept {
@@ -163,7 +161,7 @@ void loop::turn(lock& hold) noexcept {
   if (std::exchange(told_, false)) std::this_thread::yield();
   hold.lock();
   if (!all_ran) {
-    for (auto& writer : known_) writer.on_lost_handler();
+    writers_.on_lost_handler();
     note_out_of_memory();
   }
   // A caller that has its reply may leave handlers behind that have been taken from the descriptor.
@@ -199,18 +197,8 @@ bool loop::run_handlers() noexcept {
 }
 
 void loop::flush_all(bool driving) noexcept {
-  flushables now;
-  now.swap(dirty_);
-  while (!now.empty()) {
-    auto& writer = now.front();
-    now.pop_front();
-    try {
-      if (!writer.flush(driving)) mark_dirty(writer);
-    } catch (std::exception const&) {
-      note_out_of_memory();
-    }
-  }
-  if (!dirty_.empty() && polling_ && !driving) interrupt();
+  if (!writers_.flush(driving)) note_out_of_memory();
+  if (!writers_.empty() && polling_ && !driving) interrupt();
 }
 
 void loop::run_deferred(lock& hold) noexcept {

@@ -19,33 +19,14 @@
 #include "reactor/blocked_thread.hpp"
 #include "reactor/deferred_calls.hpp"
 #include "reactor/io_context.hpp"
+#include "reactor/listed_loop.hpp"
 #include "reactor/room_for_one.hpp"
 #include "reactor/timers.hpp"
+#include "reactor/writers.hpp"
 
 namespace holdfast::reactor {
 
 using lock = std::unique_lock<std::mutex>;
-
-/// An object with bytes to write at the end of a turn.
-class flushable
-    : public boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
- public:
-  flushable() = default;
-  flushable(flushable const&) = delete;
-  flushable& operator=(flushable const&) = delete;
-  virtual ~flushable() = default;
-
-  /// `driving`: this thread runs the loop, so flush may access anything. Otherwise flush does only what is
-  /// safe beside the driver, and returns false if bytes are left for it.
-  virtual bool flush(bool driving) = 0;
-
-  /// Called after an exception came out of Asio: some handler was lost, perhaps one of this object's.
-  virtual void on_lost_handler() noexcept = 0;
-
- private:
-  friend class loop;
-  boost::intrusive::list_member_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> known_;
-};
 
 /// One event loop per client, its lock, and the rule by which threads drive it:
 ///
@@ -71,11 +52,11 @@ class flushable
 /// beside the driver writes by itself while little is under way; otherwise the driver collects, and lets
 /// callers that are about to send go first (decision 56).
 ///
-/// *An allocation may fail anywhere.* The loop itself allocates only in defer() of a single call and in
-/// start_keeper(). An exception from a handler, timer or flush stops none of the others. It is recorded
-/// (note_out_of_memory), and before the lock is free again the owner of the client's state is called
+/// *An allocation may fail anywhere.* The loop itself allocates only in deferred_calls::add() of a single
+/// call and in start_keeper(). An exception from a handler, timer or flush stops none of the others. It is
+/// recorded (note_out_of_memory), and before the lock is free again the owner of the client's state is called
 /// (on_out_of_memory), to complete what was left undone.
-class loop {
+class loop : private listed_loop {
   friend bool may_wait() noexcept;
   friend bool inside_callback() noexcept;
   friend struct moved_clock;
@@ -109,34 +90,17 @@ class loop {
   /// Ends the wait of a thread.
   void wake(blocked_thread& thread) noexcept;
 
+  /// Functions to be called later, without the lock: on this thread at the end of its turn or call. For all
+  /// code of the user.
   using calls = deferred_calls::list;
-  /// Runs f later, without the lock: on this thread at the end of its turn or call. For all code of the user.
-  /// Throws std::bad_alloc, and then has no effect.
-  void defer(callback<void()> f) { deferred_.add(std::move(f)); }
-  /// The same for calls that were allocated before.
-  void defer(calls&& ready) noexcept { deferred_.add(std::move(ready)); }
-  /// Makes room for one defer_promised(), which can't fail. Throws std::bad_alloc, and then has no effect.
-  void promise() { deferred_.promise(); }
-  /// The same as defer(), once for each promise(). f fits into a callback.
-  template <class F>
-  void defer_promised(F f) noexcept {
-    deferred_.add_promised(std::move(f));
-  }
+  [[nodiscard]] deferred_calls& deferred() noexcept { return deferred_; }
 
   /// At the end of a call that doesn't wait: sends bytes, releases the lock, wakes the threads whose wait has
   /// ended, and runs the deferred functions.
   void leave(lock& hold) noexcept;
 
-  void mark_dirty(flushable& writer) noexcept {
-    if (!writer.is_linked()) dirty_.push_back(writer);
-  }
-  /// The same ahead of all that have bytes by now.
-  void mark_first(flushable& writer) noexcept {
-    if (!writer.is_linked()) dirty_.push_front(writer);
-  }
-  /// Registers an object for on_lost_handler().
-  void remember(flushable& writer) noexcept { known_.push_back(writer); }
-  void forget(flushable& writer) noexcept;
+  /// Those that have bytes to send, which leave at the end of a turn or call.
+  [[nodiscard]] reactor::writers& writers() noexcept { return writers_; }
 
   void arm(timer& timer, time_point when) noexcept { timers_.arm(timer, when); }
 
@@ -166,15 +130,10 @@ class loop {
   /// Where the loop would wait for the kernel it calls `step`, without the lock, which makes the next event
   /// happen. To be set before the keeper is started.
   void simulate(std::function<void()> step) { simulated_step_ = std::move(step); }
-  [[nodiscard]] bool simulated() const noexcept { return static_cast<bool>(simulated_step_); }
 
  private:
   class visits;
   struct callbacks;  ///< the callbacks of one client that a thread runs at the moment
-  using flushables = boost::intrusive::list<flushable, boost::intrusive::constant_time_size<false>>;
-  using known_flushables = boost::intrusive::list<
-      flushable, boost::intrusive::member_hook<flushable, decltype(flushable::known_), &flushable::known_>,
-      boost::intrusive::constant_time_size<false>>;
 
   void turn(lock& hold) noexcept;
   [[nodiscard]] bool run_handlers() noexcept;
@@ -194,20 +153,13 @@ class loop {
 
   // With an outer event loop.
   void join_outer();
-  void visit(lock& hold) noexcept;
-  void leave_visit(lock& hold) noexcept;
   void ask_for_visit() noexcept;
   [[nodiscard]] bool let_sleeper_drive() noexcept;
   [[nodiscard]] bool end_visits(lock& hold, bool exiting) noexcept;
 
-  // Of the list of all loops, under its guard: moved_clock.
-  loop* next_ = nullptr;
-  loop* previous_ = nullptr;
-
   room_for_one room_of_timers_;
   room_for_one room_of_interrupt_;
   std::unique_ptr<boost::asio::io_context> io_;
-  std::mutex mutex_;
   timers timers_;
 
   std::thread::id driver_{};  ///< the thread that drives
@@ -225,8 +177,7 @@ class loop {
   std::uint64_t drives_ = 0;  ///< number of times that a caller drove
   std::function<void(std::string const&)> on_exception_;
   std::function<void()> simulated_step_;
-  flushables dirty_;
-  known_flushables known_;
+  reactor::writers writers_;
   deferred_calls deferred_;
   woken_threads woken_;
 

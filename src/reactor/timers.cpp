@@ -10,8 +10,6 @@
 #include <exception>
 #include <system_error>
 
-#include "reactor/moved_clock.hpp"
-#include "reactor/reactor.hpp"
 #include "reactor/room_for_one.hpp"
 
 namespace holdfast::reactor {
@@ -29,9 +27,10 @@ struct timers::descriptor : boost::asio::posix::basic_stream_descriptor<> {
   using basic_stream_descriptor::basic_stream_descriptor;
 };
 
-timers::timers(loop& loop, room_for_one& room) : loop_{loop}, room_{room} {
-  if (moved_clock::fires_all_timers) return;
-  fd_ = std::make_unique<descriptor>(loop.io());
+timers::timers(boost::asio::io_context& io, room_for_one& room, std::function<void()> readable)
+    : room_{room}, readable_{std::move(readable)} {
+  if (fired_by_simulation) return;
+  fd_ = std::make_unique<descriptor>(io);
   auto const fd = make_timerfd();
   boost::system::error_code failure;
   try {
@@ -82,17 +81,21 @@ void timers::set(time_point when) noexcept {
 
 void timers::watch() {
   auto on_readable = [this](boost::system::error_code failure) {
-    if (failure) return;
-    handling const hold{loop_};
-    std::uint64_t expirations = 0;
-    [[maybe_unused]] auto const read = ::read(fd_->native_handle(), &expirations, sizeof expirations);
-    fire_due();
-    watch();
+    if (!failure) readable_();
   };
   fd_->async_wait(boost::asio::posix::stream_descriptor::wait_read, in_room{&room_, on_readable});
 }
 
-void timers::fire_due() {
+bool timers::on_readable() {
+  std::uint64_t expirations = 0;
+  [[maybe_unused]] auto const read = ::read(fd_->native_handle(), &expirations, sizeof expirations);
+  auto const fine = fire_due();
+  watch();
+  return fine;
+}
+
+bool timers::fire_due() {
+  auto fine = true;
   auto const now = boot_clock::now();
   while (!queue_.empty() && queue_.begin()->when_ <= now) {
     auto& due = *queue_.begin();
@@ -100,11 +103,12 @@ void timers::fire_due() {
     try {
       due.fire_();  // may arm the timer again, or destroy it
     } catch (std::exception const&) {
-      loop_.note_out_of_memory();
+      fine = false;
     }
   }
   set_for_ = time_point::max();
   if (!queue_.empty()) set(queue_.begin()->when_);
+  return fine;
 }
 
 }  // namespace holdfast::reactor

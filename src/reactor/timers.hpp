@@ -4,12 +4,13 @@
 #include <boost/intrusive/set.hpp>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include "base/clock.hpp"
+#include "reactor/io_context.hpp"
 
 namespace holdfast::reactor {
 
-class loop;
 class room_for_one;
 
 /// One timer. A member of the object that waits for it; leaves the queue when destroyed.
@@ -39,15 +40,19 @@ class timer
 /// earlier time: a disarmed timer costs at most one idle wake-up.
 class timers {
  public:
-  /// `room`: for the operation that waits for the descriptor.
-  timers(loop& loop, room_for_one& room);
+  /// A simulation fires all timers: those that are made meanwhile have no descriptor, which would cost more
+  /// than many a simulated client does.
+  static inline constinit bool fired_by_simulation = false;
+
+  /// `room`: for the operation that waits for the descriptor. `readable` is called without the lock, to call
+  /// on_readable() with it.
+  timers(boost::asio::io_context& io, room_for_one& room, std::function<void()> readable);
   timers(timers const&) = delete;
   timers& operator=(timers const&) = delete;
   ~timers();
 
   /// Calls the timer's function at `when`, from the thread that drives the loop, with the lock held. Replaces
-  /// an earlier arming. An exception from the function doesn't stop other timers (see
-  /// loop::note_out_of_memory).
+  /// an earlier arming.
   void arm(timer& timer, time_point when) noexcept;
 
   /// When the first timer is due; time_point::max() when there is none.
@@ -58,8 +63,11 @@ class timers {
     if (!queue_.empty()) set(queue_.begin()->when_);
   }
 
-  /// Calls the functions of all timers that are due.
-  void fire_due();
+  /// Calls the functions of all timers that are due. False: one of them threw, which stops none of the
+  /// others.
+  [[nodiscard]] bool fire_due();
+  /// The same, and waits for the descriptor again.
+  [[nodiscard]] bool on_readable();
 
   void close() noexcept;
 
@@ -69,10 +77,10 @@ class timers {
 
   using set_type = boost::intrusive::multiset<timer, boost::intrusive::constant_time_size<false>>;
 
-  loop& loop_;
   room_for_one& room_;
+  std::function<void()> const readable_;
   struct descriptor;
-  std::unique_ptr<descriptor> fd_;  ///< null: see moved_clock::fires_all_timers
+  std::unique_ptr<descriptor> fd_;  ///< null: see fired_by_simulation
   set_type queue_;
   time_point set_for_ = time_point::max();
 };

@@ -41,7 +41,7 @@ class loop::visits final : public event_loop::guest {
     if (of == nullptr) return;
     if (of->on_outer_end_ && !of->stopping_) of->on_outer_end_();
     of->run_deferred(hold);
-    of->leave_visit(hold);
+    leave(*of, hold);
   }
 
   /// No visit begins any more.
@@ -57,17 +57,40 @@ class loop::visits final : public event_loop::guest {
     auto* const of = enter(hold);
     if (of == nullptr) return;
     of->*due = false;
-    of->visit(hold);
-    of->leave_visit(hold);
+    take_turns(*of, hold);
+    leave(*of, hold);
   }
 
-  /// The loop stays until leave_visit().
+  /// The loop stays until leave().
   [[nodiscard]] loop* enter(lock& hold) noexcept {
     std::lock_guard const keep{guard_};
     if (loop_ == nullptr) return nullptr;
     hold = lock{loop_->mutex_};
     ++loop_->visitors_;
     return loop_;
+  }
+
+  static void take_turns(loop& of, lock& hold) noexcept {
+    if (of.polling_) return;  // whoever drives asks for the next visit
+    for (auto turns = 1; !of.stopping_ && !of.polling_ && !of.relief_; ++turns) {
+      of.polling_ = true;
+      of.driver_ = std::this_thread::get_id();
+      of.turn(hold);
+      of.let_go();
+      // Callbacks may take long.
+      if (!of.stopping_ && !std::exchange(of.watched_, true)) of.outer_->watch();
+      (void)of.let_sleeper_drive();
+      of.run_deferred(hold);
+      if (turns == most_turns || (of.writers_.empty() && !of.begun_)) break;
+    }
+    // A callback that runs the event loop would find one visit after the other.
+    if (!of.in_callbacks()) of.ask_for_visit();
+  }
+
+  static void leave(loop& of, lock& hold) noexcept {
+    --of.visitors_;
+    if (of.stopping_) of.keeper_cv_.notify_all();
+    of.unlock(hold);  // the loop may be gone from here on
   }
 
   std::mutex guard_;  ///< taken before the loop's
@@ -82,32 +105,11 @@ void loop::join_outer() {
   visits_ = std::move(joining);
 }
 
-void loop::visit(lock& hold) noexcept {
-  if (polling_) return;  // whoever drives asks for the next visit
-  for (auto turns = 1; !stopping_ && !polling_ && !relief_; ++turns) {
-    polling_ = true;
-    driver_ = std::this_thread::get_id();
-    turn(hold);
-    let_go();
-    if (!stopping_ && !std::exchange(watched_, true)) outer_->watch();  // callbacks may take long
-    (void)let_sleeper_drive();
-    run_deferred(hold);
-    if (turns == most_turns || (dirty_.empty() && !begun_)) break;
-  }
-  if (!in_callbacks()) ask_for_visit();  // a callback that runs the event loop would find one after the other
-}
-
-void loop::leave_visit(lock& hold) noexcept {
-  --visitors_;
-  if (stopping_) keeper_cv_.notify_all();
-  unlock(hold);  // the loop may be gone from here on
-}
-
 /// Called when this thread doesn't drive, or no longer: sees to it that somebody does if there is something
 /// to do, or watches.
 void loop::ask_for_visit() noexcept {
   if (polling_ || let_sleeper_drive() || stopping_ || !visits_) return;
-  if (called_ || (watched_ && dirty_.empty() && !begun_ && deferred_.empty())) return;
+  if (called_ || (watched_ && writers_.empty() && !begun_ && deferred_.empty())) return;
   called_ = true;
   outer_->call_soon();
 }

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "resp/command.hpp"
-#include "script/steps.hpp"
+#include "script/replies.hpp"
 
 namespace holdfast::scripting {
 namespace {

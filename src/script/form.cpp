@@ -6,7 +6,7 @@
 
 #include "resp/command.hpp"
 #include "script/compare.hpp"
-#include "script/steps.hpp"
+#include "script/replies.hpp"
 
 namespace holdfast::scripting {
 namespace {

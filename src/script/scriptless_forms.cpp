@@ -6,8 +6,8 @@
 
 #include "resp/command.hpp"
 #include "script/compare.hpp"
+#include "script/replies.hpp"
 #include "script/scriptless.hpp"
-#include "script/steps.hpp"
 
 namespace holdfast::scripting {
 namespace {

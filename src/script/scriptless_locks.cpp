@@ -7,6 +7,7 @@
 #include "resp/command.hpp"
 #include "script/compare.hpp"
 #include "script/form.hpp"
+#include "script/replies.hpp"
 #include "script/scriptless.hpp"
 #include "script/steps.hpp"
 

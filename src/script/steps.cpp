@@ -1,11 +1,11 @@
 #include "script/steps.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "resp/command.hpp"
 #include "script/names.hpp"
+#include "script/replies.hpp"
 
 namespace holdfast::scripting {
 namespace {
@@ -47,20 +47,6 @@ net::exchange tell(ending const& of, resp::reply const& first, std::int64_t code
 }
 
 }  // namespace
-
-bool leads_elsewhere(resp::reply const& reply) noexcept {
-  return reply.is_error("MOVED") || reply.is_error("ASK");
-}
-
-std::int64_t number_in(std::string_view text) noexcept {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-std::int64_t microseconds_in(resp::reply const& time) noexcept {
-  return time.size() == 2 ? number_in(time[0].text) * 1'000'000 + number_in(time[1].text) : 0;
-}
 
 transaction_outcome read_transaction(std::span<resp::reply> replies) noexcept {
   auto& exec = replies.back();

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "script/form.hpp"
@@ -39,12 +38,5 @@ inline constexpr std::uint8_t first_waking_step = 100;
 [[nodiscard]] net::meaning begin_waking(std::string_view queue, std::int64_t code);
 [[nodiscard]] net::meaning go_on_waking(ending const& of, net::exchange const& now,
                                         std::span<resp::reply> replies);
-
-/// The slot has moved, or is on its way: another node of the cluster does it.
-[[nodiscard]] bool leads_elsewhere(resp::reply const& reply) noexcept;
-/// The number in a text; 0: there is none.
-[[nodiscard]] std::int64_t number_in(std::string_view text) noexcept;
-/// A reply to TIME, in microseconds.
-[[nodiscard]] std::int64_t microseconds_in(resp::reply const& time) noexcept;
 
 }  // namespace holdfast::scripting

@@ -101,12 +101,12 @@ struct barrier::impl {
   };
 
   [[nodiscard]] std::optional<std::int64_t> arrive(engine::wait_limit wait, std::stop_token const& stop) {
-    occupied here{*this};
-    auto granted = core->locks().acquire(here.place.queue, options, wait, stop);
-    if (!granted) return wait->count() > 0 ? opened_meanwhile(here.place) : std::nullopt;
-    here.opened = granted->token();
+    occupied taken{*this};
+    auto granted = core->locks().acquire(taken.place.queue, options, wait, stop);
+    if (!granted) return wait->count() > 0 ? opened_meanwhile(taken.place) : std::nullopt;
+    taken.opened = granted->token();
     core->leases().forget(granted);
-    return here.opened;
+    return taken.opened;
   }
 
   /// The last one may have arrived when the time was up here, and not yet in the server. The seat isn't used
@@ -149,16 +149,16 @@ std::optional<std::int64_t> barrier::arrive_within(std::chrono::nanoseconds time
 
 void barrier::async_arrive_and_wait(arrive_handler done, std::stop_token stop) {
   sync::check_handler(done, name());
-  auto here = std::make_unique<impl::occupied>(*impl_);
-  auto const& queue = here->place.queue;
+  auto taken = std::make_unique<impl::occupied>(*impl_);
+  auto const& queue = taken->place.queue;
   impl_->core->locks().async_acquire(
       queue, impl_->options, std::nullopt, std::move(stop),
-      [all = impl_, here = std::move(here), done = std::move(done)](
+      [all = impl_, taken = std::move(taken), done = std::move(done)](
           engine::lease_state_ptr granted, std::shared_ptr<error const> const& failure) mutable {
         auto const generation = granted ? granted->token() : 0;
-        here->opened = generation;
+        taken->opened = generation;
         if (granted) all->core->leases().forget(granted);
-        here.reset();
+        taken.reset();
         done(generation, failure ? thrown(*failure) : nullptr);
       });
 }

@@ -151,10 +151,10 @@ std::vector<process_info> election::candidates() {
 }
 
 std::optional<release_result> election::resign_to(lease& leading, std::string_view candidate) {
-  auto const is_ours = [this](engine::lease_state const* held) {
+  auto const of_this_election = [this](engine::lease_state const* held) {
     return held != nullptr && &held->queue() == impl_->binding.queue().get();
   };
-  sync::check(is_ours(engine::lease_state::behind(leading)),
+  sync::check(of_this_election(engine::lease_state::behind(leading)),
               "only the lease of a leader of \"" + name() + "\", of the same client, can go to a candidate");
   sync::check(candidate.size() <= sync::longest_name, "the id of a candidate has at most 65536 bytes");
   auto& core = *impl_->binding.core();

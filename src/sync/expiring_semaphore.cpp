@@ -300,7 +300,7 @@ void expiring_semaphore::async_try_acquire_within(std::chrono::nanoseconds wait,
 release_result expiring_semaphore::release(std::string_view id) {
   auto const answer = engine::replies::read_release(impl_->give_back(id));
   auto const* const found = answer.outcome();
-  return found != nullptr && *found == engine::ownership::mine ? release_result::released
+  return found != nullptr && *found == engine::ownership::held ? release_result::released
                                                                : release_result::lost;
 }
 

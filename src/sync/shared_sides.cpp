@@ -140,9 +140,9 @@ void upgradable_lock::impl::check_own_writer(lease const& held, char const* requ
 }
 
 sync::lock_binding const& upgradable_lock::impl::upgrader_of(lease const& held) const {
-  auto const& here = upgrading_here();
-  check_own(held, {here.leases.queue().get()}, "only the upgrade lease can become one to write: that of");
-  return here.writers;
+  auto const& both = upgrading_here();
+  check_own(held, {both.leases.queue().get()}, "only the upgrade lease can become one to write: that of");
+  return both.writers;
 }
 
 void upgradable_lock::impl::unlock(sync::side& held_side) {

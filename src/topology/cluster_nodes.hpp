@@ -61,12 +61,12 @@ class cluster_nodes {
   void retire_unused(Needed needed, Leave leave) {
     auto const mentioned = names_mentioned();
     for (auto next = all_.begin(); next != all_.end();) {
-      auto const here = next++;
-      auto& node = *here->second;
+      auto const current = next++;
+      auto& node = *current->second;
       if (is_master(node) || !node.idle() || needed(node)) continue;
       leave(node);
       (void)node.retire();
-      if (std::ranges::find(mentioned, here->first) == mentioned.end()) retire(here);
+      if (std::ranges::find(mentioned, current->first) == mentioned.end()) retire(current);
     }
   }
   /// When destroy_retired() has something to do; max(): there is nothing.

@@ -84,12 +84,8 @@ class deployment {
   [[nodiscard]] virtual bool sharded() const noexcept { return false; }
 };
 
-/// Makes the deployment that a URL names. `config` must outlive it.
-[[nodiscard]] std::unique_ptr<deployment> make_deployment(reactor::loop& loop, net::deployment_url const& url,
-                                                          net::settings const& config, client_stats& counts,
-                                                          events handlers);
-
-/// The same; a simulation has its own.
+/// Makes the deployment that a URL names: make_deployment, or what a simulation has in its place. `config`
+/// must outlive it.
 using deployment_maker = std::function<std::unique_ptr<deployment>(
     reactor::loop&, net::deployment_url const&, net::settings const&, client_stats&, events)>;
 

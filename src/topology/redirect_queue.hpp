@@ -68,8 +68,8 @@ class redirect_queue {
       auto& state = pair->second;
       for (auto* const list : {&state.returned, &state.kept, &state.newer}) {
         for (auto next = list->begin(); next != list->end();) {
-          auto const here = next++;
-          if (fails_at(*here) <= now) result.splice(result.end(), *list, here);
+          auto const current = next++;
+          if (fails_at(*current) <= now) result.splice(result.end(), *list, current);
         }
       }
       pair = state.unused() ? slots_.erase(pair) : std::next(pair);

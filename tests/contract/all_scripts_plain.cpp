@@ -258,7 +258,7 @@ void go_through_meetings(raw_redis& raw, std::string const& name, publishing pub
   auto const arrived = names::arrived(name);
   run(holdfast::scripts::barrier::force{.barrier = {name},
                                         .arrived = {arrived},
-                                        .who = "ops",
+                                        .participant = "ops",
                                         .publish = word_of(publish),
                                         .channel = channel}(),
       is(1));

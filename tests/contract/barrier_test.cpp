@@ -268,7 +268,7 @@ TEST_F(barrier_scripts, remember_the_last_broken_generations) {
 TEST_F(barrier_scripts, break_by_force) {
   auto const force = scripts::barrier::force{.barrier = {name_},
                                              .arrived = {arrived_},
-                                             .who = "somebody ops-1 pid 9",
+                                             .participant = "somebody ops-1 pid 9",
                                              .publish = "PUBLISH",
                                              .channel = channel_}();
   begin();

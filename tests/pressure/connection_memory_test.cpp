@@ -280,13 +280,13 @@ TEST_F(memory, wanting_for_calls_that_are_deferred) {
                        reactor::lock hold{fresh.loop.mutex()};
                        for (auto i = 0; i != 3; ++i) {
                          try {
-                           fresh.loop.defer([&called] { ++called; });
+                           fresh.loop.deferred().add([&called] { ++called; });
                            ++accepted;
                          } catch (std::bad_alloc const&) {
                            continue;
                          }
                        }
-                       fresh.loop.defer(std::move(ready));
+                       fresh.loop.deferred().add(std::move(ready));
                        fresh.loop.leave(hold);
                        EXPECT_EQ(called, accepted + 1);
                      });

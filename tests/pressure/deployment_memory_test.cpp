@@ -5,7 +5,7 @@
 #include "net/deployment_url.hpp"
 #include "support/cluster_servers.hpp"
 #include "support/sentinel_servers.hpp"
-#include "topology/deployment.hpp"
+#include "topology/make_deployment.hpp"
 
 #include <holdfast/client.hpp>
 

@@ -5,6 +5,7 @@
 
 #include "base/ids.hpp"
 #include "reactor/moved_clock.hpp"
+#include "reactor/timers.hpp"
 
 namespace holdfast::simulation {
 namespace {
@@ -16,14 +17,14 @@ std::mt19937_64* chance = nullptr;
 
 world::world(std::uint64_t seed) : traced_{std::getenv("HOLDFAST_TRACE") != nullptr}, random_{seed} {
   boot_clock::stand_in.store(beginning.time_since_epoch().count());
-  reactor::moved_clock::fires_all_timers = true;
+  reactor::timers::fired_by_simulation = true;
   chance = &random_;
   stand_in_for_randomness([] { return static_cast<std::uint64_t>((*chance)()); });
 }
 
 world::~world() {
   stand_in_for_randomness(nullptr);
-  reactor::moved_clock::fires_all_timers = false;
+  reactor::timers::fired_by_simulation = false;
   boot_clock::stand_in.store(0);
 }
 

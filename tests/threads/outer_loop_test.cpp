@@ -92,7 +92,7 @@ class outer_loop : public testing::Test {
   /// Has the event loop run a callback.
   void call_back(callback<void()> f) {
     lock hold{loop_.mutex()};
-    loop_.defer(std::move(f));
+    loop_.deferred().add(std::move(f));
     hold.unlock();
     outer_->client().on_called();
   }
@@ -144,7 +144,7 @@ TEST_F(outer_loop, watches_while_a_callback_that_has_driven_takes_long) {
   std::atomic<bool> callback_may_end = false;
   std::jthread const calls_back_in_its_own_call{[&] {
     lock hold{loop_.mutex()};
-    loop_.defer([&] {
+    loop_.deferred().add([&] {
       wait(driver);
       while (!callback_may_end) std::this_thread::yield();
     });
@@ -193,7 +193,7 @@ TEST_F(outer_loop, asks_for_no_visit_without_end_inside_of_a_callback) {
   call_back([&] {
     boost::asio::post(loop_.io(), [&] {
       handling const hold{loop_};
-      loop_.defer([&] { second_called = true; });
+      loop_.deferred().add([&] { second_called = true; });
     });
     auto const calls = outer_->calls();
     outer_->client().on_readable();

@@ -1,5 +1,5 @@
 // The one test of the lowest layers with sockets: all on this machine.
-#include "net/transport.hpp"
+#include "net/make_transport.hpp"
 
 #include <gmock/gmock.h>
 #include <stdlib.h>

@@ -226,7 +226,7 @@ TEST_F(a_contention, clears_an_acquisition_away_that_is_over_and_asks_again) {
   auto& caller = start();
   backend_.answer(granted_from(500));
   (void)release(caller);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   start();
   (void)backend_.take_sent();
   backend_.answer(busy_for(10s, client_.owner_id(1)));
@@ -238,7 +238,7 @@ TEST_F(a_contention, leaves_all_to_the_releases_once_the_client_ends) {
   auto& caller = start();
   backend_.answer(granted_from(500));
   (void)release(caller);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   start();
   (void)backend_.take_sent();
   loop_of_client_.clearing.stop();
@@ -253,7 +253,7 @@ class a_lost_lease : public a_contention {
     auto& earlier = start({.ttl = 60s});
     backend_.answer(granted_from(400));
     (void)release(earlier);
-    backend_.answer(ownership::mine);
+    backend_.answer(ownership::held);
     auto& caller = start({.ttl = 2s});
     backend_.answer(granted_from(500));
     lease_ = caller.lease;

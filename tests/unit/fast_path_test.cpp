@@ -25,7 +25,7 @@ class a_fast_path : public a_contention {
     auto& caller = start();
     backend_.answer(granted_from(500));
     (void)release(caller);
-    backend_.answer(ownership::mine);
+    backend_.answer(ownership::held);
     (void)backend_.take_sent();
   }
   static verdict with_token(std::int64_t token) { return granted{.token = token}; }
@@ -38,7 +38,7 @@ TEST_F(a_fast_path, is_taken_when_this_client_has_just_had_the_lock) {
   ASSERT_TRUE(caller.lease);
   EXPECT_EQ(caller.lease->token(), 565);
   (void)release(caller);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   start();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("fast release orders", "fast acquire 3"));
 }
@@ -50,7 +50,7 @@ TEST_F(a_fast_path, is_left_to_set_the_counter_to_the_clock_twice_a_second) {
     EXPECT_THAT(backend_.take_sent(), ElementsAre(HasSubstr("fast acquire")));
     backend_.answer(with_token(565 + i));
     (void)release(caller);
-    backend_.answer(ownership::mine);
+    backend_.answer(ownership::held);
     (void)backend_.take_sent();
   }
   pass(2ms);
@@ -141,7 +141,7 @@ TEST_F(a_fast_path, ends_with_one_warning_where_the_server_refuses_its_commands)
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2")) << "in the same operation";
   backend_.answer(granted_from(600));
   (void)release(caller);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   (void)backend_.take_sent();
   start();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 3"));
@@ -161,13 +161,13 @@ TEST_F(a_fast_path, ends_where_connections_break_at_it) {
     pass(1ms);
     backend_.answer(granted_from(600 + 100 * i));
     (void)release(caller);
-    backend_.answer(ownership::mine);
+    backend_.answer(ownership::held);
     (void)backend_.take_sent();
     pass(1s);
     auto& next = start();
     backend_.answer(granted_from(650 + 100 * i));
     (void)release(next);
-    backend_.answer(ownership::mine);
+    backend_.answer(ownership::held);
     (void)backend_.take_sent();
   }
   start();
@@ -193,7 +193,7 @@ TEST_F(a_fast_path, ends_in_a_full_release_when_somebody_waits) {
   backend_.answer(ownership::awaited);
   EXPECT_FALSE(*result);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("fast release orders", "release orders"));
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   EXPECT_EQ(*result, release_result::released);
 }
 
@@ -211,7 +211,7 @@ TEST_F(a_fast_path, is_not_tried_by_the_releases_of_a_second_after_somebody_wait
   backend_.answer(with_token(565));
   (void)release(caller);
   backend_.answer(ownership::awaited);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   for (auto const& [later, releases] : {std::pair{999ms, "release orders"}, {1s, "fast release orders"}}) {
     pass(later);
     auto& next = start();
@@ -219,7 +219,7 @@ TEST_F(a_fast_path, is_not_tried_by_the_releases_of_a_second_after_somebody_wait
     (void)backend_.take_sent();
     (void)release(next);
     EXPECT_THAT(backend_.take_sent(), ElementsAre(releases));
-    backend_.answer(ownership::mine);
+    backend_.answer(ownership::held);
   }
 }
 

@@ -36,7 +36,7 @@ class a_pending_release : public engine_parts {
 TEST_F(a_pending_release, is_over_with_the_reply) {
   release();
   EXPECT_EQ(queue_->releasing, 1u);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   EXPECT_THAT(results_, ElementsAre(release_result::released));
   EXPECT_EQ(queue_->releasing, 0u);
   EXPECT_EQ(pending_releases_.count_at_end(), 0u);
@@ -46,7 +46,7 @@ TEST_F(a_pending_release, may_go_in_steps_while_nobody_is_known_to_wait) {
   queue_->held_here_since = boot_clock::now();
   release();
   EXPECT_TRUE(backend_.released_with.in_steps);
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   auto const second = make_lease(queue_, 2, {.starvation_limit = 1s});
   clock_.advance(1s);
   pending_releases_.send(*second, boot_clock::now(), {});
@@ -63,7 +63,7 @@ TEST_F(a_pending_release, is_over_when_what_cleans_up_behind_a_late_answer_was_f
   release();
   pending_releases_.abandon(*queue_, 1, {}, boot_clock::now());
   backend_.swap_oldest();
-  backend_.answer(abandoned{.was_ours = true});
+  backend_.answer(abandoned{.had_lock = true});
   backend_.answer(ownership::gone);
   EXPECT_THAT(results_, ElementsAre(release_result::released));
 }
@@ -84,7 +84,7 @@ TEST_F(a_pending_release, is_tried_for_as_long_as_a_renewal_under_way_may_let_th
   lease_->renewing = true;
   release();
   EXPECT_GE(backend_.release_tried_until, usual + lease_->options().ttl);
-  for (auto i = 0; i != 2; ++i) backend_.answer(ownership::mine);
+  for (auto i = 0; i != 2; ++i) backend_.answer(ownership::held);
 }
 
 TEST_F(a_pending_release, waits_out_an_error_that_passes) {
@@ -95,7 +95,7 @@ TEST_F(a_pending_release, waits_out_an_error_that_passes) {
   EXPECT_EQ(pending_releases_.count_at_end(), 1u);
   pass(25ms);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   EXPECT_THAT(results_, ElementsAre(release_result::released));
 }
 
@@ -110,7 +110,7 @@ TEST_F(a_pending_release, was_carried_out_by_a_copy_before_the_server_was_busy) 
 TEST_F(a_pending_release, is_remembered_for_as_long_as_its_lease_would_have_lasted) {
   pending_releases_.note_ttl(1h);
   release();
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   (void)backend_.take_sent();
   clock_.advance(31s);
   pending_releases_.repeat(boot_clock::now());
@@ -179,7 +179,7 @@ TEST_F(a_pending_release, is_owed_when_there_is_no_memory_for_it) {
 
 TEST_F(a_pending_release, is_repeated_when_the_server_may_have_lost_it) {
   release();
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   (void)backend_.take_sent();
   pending_releases_.repeat(boot_clock::now());
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders"));
@@ -233,7 +233,7 @@ TEST_F(a_kept_key, needs_no_request_to_keep_its_ttl) {
 TEST_F(a_kept_key, gets_its_last_ttl) {
   leave(5s);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 5000"));
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   EXPECT_THAT(results_, ElementsAre(release_result::kept));
 }
 
@@ -244,7 +244,7 @@ TEST_F(a_kept_key, gets_its_last_ttl_when_an_error_has_passed) {
   EXPECT_THAT(results_, IsEmpty());
   pass(25ms);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 4975"));
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   EXPECT_THAT(results_, ElementsAre(release_result::kept));
 }
 

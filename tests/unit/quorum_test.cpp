@@ -85,7 +85,7 @@ class a_quorum : public engine_parts {
   }
   [[nodiscard]] bool is_released() const {
     return released_.size() == 1 && released_.front().outcome() != nullptr &&
-           *released_.front().outcome() == ownership::mine;
+           *released_.front().outcome() == ownership::held;
   }
 
   owned const lease_{.name = "orders", .owner = "u:1"};

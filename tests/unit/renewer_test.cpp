@@ -45,7 +45,7 @@ TEST_F(renewer_of_a_fixed_lease, waits_for_the_answer_to_a_question_that_would_c
   ask_about_all();
   renew();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 10100"));
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("renew"));
   EXPECT_FALSE(renewed_ || has_its_full_ttl());
   backend_.answer(renewals{});

@@ -116,11 +116,11 @@ TEST(replies, to_a_fast_acquire_say_that_the_lock_was_taken_past_a_queue) {
 }
 
 TEST(replies, to_a_fast_release_say_that_somebody_waits_however_often_it_was_sent) {
-  EXPECT_EQ(*read_fast_release(with(1)).outcome(), ownership::mine);
+  EXPECT_EQ(*read_fast_release(with(1)).outcome(), ownership::held);
   EXPECT_EQ(*read_fast_release(with(0)).outcome(), ownership::gone);
   EXPECT_EQ(*read_fast_release(with(2)).outcome(), ownership::awaited);
   EXPECT_EQ(*read_fast_release(resent(with(2))).outcome(), ownership::awaited);
-  EXPECT_EQ(*read_fast_release(resent(with(0))).outcome(), ownership::mine);
+  EXPECT_EQ(*read_fast_release(resent(with(0))).outcome(), ownership::held);
 }
 
 TEST(replies, tell_when_the_request_was_sent_and_over_which_connection) {
@@ -148,15 +148,15 @@ TEST(replies, that_do_not_come_are_failures) {
 }
 
 TEST(replies, tell_how_a_release_found_the_lock) {
-  EXPECT_EQ(*read_release(with(1)).outcome(), ownership::mine);
+  EXPECT_EQ(*read_release(with(1)).outcome(), ownership::held);
   EXPECT_EQ(*read_release(with(0)).outcome(), ownership::gone);
   EXPECT_EQ(*read_release(with(-1)).outcome(), ownership::foreign);
   EXPECT_TRUE(read_release(with(list({1}))).refusal());
 }
 
 TEST(replies, to_the_second_copy_of_a_release_count_for_the_first_one) {
-  EXPECT_EQ(*read_release(resent(with(0))).outcome(), ownership::mine);
-  EXPECT_EQ(read_pass(resent(with(list({0})))).outcome()->before, ownership::mine);
+  EXPECT_EQ(*read_release(resent(with(0))).outcome(), ownership::held);
+  EXPECT_EQ(read_pass(resent(with(list({0})))).outcome()->before, ownership::held);
   EXPECT_EQ(*read_conversion(resent(with(0))).outcome(), ownership::gone) << "it finds the new lease";
 }
 
@@ -166,7 +166,7 @@ TEST(replies, tell_which_leases_of_many_have_waiters) {
 
 TEST(replies, tell_that_the_next_holds) {
   auto const answer = read_pass(with(list({1, 42, 65})));
-  EXPECT_EQ(answer.outcome()->before, ownership::mine);
+  EXPECT_EQ(answer.outcome()->before, ownership::held);
   ASSERT_TRUE(answer.outcome()->next);
   auto const& grant = std::get<granted>(*answer.outcome()->next);
   EXPECT_EQ(grant.token, 42);
@@ -175,7 +175,7 @@ TEST(replies, tell_that_the_next_holds) {
 
 TEST(replies, tell_that_the_next_is_queued) {
   auto const answer = read_pass(with(busy_list({2}, -2, 3, 1'000)));
-  EXPECT_EQ(answer.outcome()->before, ownership::mine);
+  EXPECT_EQ(answer.outcome()->before, ownership::held);
   ASSERT_TRUE(answer.outcome()->next);
   auto const& busy_lock = std::get<busy>(*answer.outcome()->next);
   EXPECT_EQ(busy_lock.pttl, -2ms);
@@ -210,7 +210,7 @@ TEST(replies, tell_which_keys_were_to_end_early) {
 }
 
 TEST(replies, tell_how_a_last_ttl_found_the_lock) {
-  EXPECT_EQ(*read_set_ttl(with(list({}))).outcome(), ownership::mine);
+  EXPECT_EQ(*read_set_ttl(with(list({}))).outcome(), ownership::held);
   EXPECT_EQ(*read_set_ttl(with(list({1}))).outcome(), ownership::gone);
   EXPECT_EQ(*read_set_ttl(with(list({-1}))).outcome(), ownership::foreign);
 }

@@ -18,7 +18,7 @@
 #include <memory>
 #include <optional>
 
-#include "net/transport.hpp"
+#include "net/make_transport.hpp"
 #include "support/transport_test.hpp"
 
 namespace {

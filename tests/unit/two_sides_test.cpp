@@ -74,7 +74,7 @@ TEST_F(two_sides, lets_no_reader_in_past_a_writer_that_waits) {
   (void)release(first);
   wake_all();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders", "acquire 2"));
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   backend_.answer(granted_from(0));
   EXPECT_TRUE(writing.lease);
   pass(1ms);
@@ -162,7 +162,7 @@ TEST_F(two_sides, gives_readers_their_turn_before_a_writer_that_came_later) {
   auto const& second = write();
   (void)release(first);
   EXPECT_THAT(backend_.take_sent(), ElementsAre("release orders")) << "neither handed over nor passed on";
-  backend_.answer(ownership::mine);
+  backend_.answer(ownership::held);
   wake_all();
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 2"));
   backend_.answer(granted_from(0));

@@ -127,8 +127,8 @@ bool acquire_requests::gives_way(lock_queue const& queue, time_point came_at) co
 /// re-check at most, or longer while leases of its own queue are what the other side waits for.
 bool acquire_requests::stays_back(lock_queue& queue, time_point now) noexcept {
   auto& contender = *queue.contender;
-  auto const may_be_ours = contender.taken || contender.unconfirmed;
-  if (may_be_ours || !gives_way(queue, queue.waiters.front().came_at)) return false;
+  auto const may_have_lock = contender.taken || contender.unconfirmed;
+  if (may_have_lock || !gives_way(queue, queue.waiters.front().came_at)) return false;
   contender.contended = true;
   contender.answered = true;  // the other side was answered
   if (contender.back_until == time_point{}) contender.back_until = now + client_.options.recheck;

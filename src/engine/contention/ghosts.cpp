@@ -119,7 +119,7 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
 callback<void(net::response&&)> ghosts::noting(std::uint64_t number) const {
   return [past = &departed_, number](net::response&& response) {
     if (auto const found = replies::read_abandon(std::move(response));
-        found.outcome() != nullptr && found.outcome()->was_ours)
+        found.outcome() != nullptr && found.outcome()->had_lock)
       past->note_cleared(number);
   };
 }

@@ -111,7 +111,7 @@ void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
 bool lease_ends::finish_here(lease_state& lease, time_point now) noexcept {
   if (moments_ != nullptr) moments_->released(lease, now);
   lease.set_released();
-  loop_.defer(lease.drop_listeners());
+  loop_.deferred().add(lease.drop_listeners());
   return leave_here(lease, now);
 }
 
@@ -202,7 +202,7 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
 
 void lease_ends::on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at,
                            time_point now) {
-  auto const was_held = found.before == ownership::mine || departed_.take_cleared(pending.before.number);
+  auto const was_held = found.before == ownership::held || departed_.take_cleared(pending.before.number);
   if (was_held) pending_releases_.note_released(pending.before);
   pending.report(was_held ? release_result::released : release_result::lost);
   if (!is_contender(queue, pending.next)) return;
@@ -258,7 +258,7 @@ void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now
   if (moments_ != nullptr) moments_->lost(lease, cause, now);
   (void)leave_here(lease, now);
   ++stats_.lost;
-  loop_.defer(lease.lose(cause));
+  loop_.deferred().add(lease.lose(cause));
   if (lease.options().keep || still_to_release(lease, now))
     kept_keys_.note(lease, milliseconds{0}, lease.options().keep, now);
   if (!by_server(cause) && pending_releases_.may_outlive(lease)) take_back(lease, now);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/quorum/round_times.hpp"
+#include "engine/quorum/vote_count.hpp"
 #include "engine/replies.hpp"
 
 namespace holdfast::engine {
@@ -11,7 +12,7 @@ namespace {
 
 /// Whether that master's vote may be the owner's. If the request is refused, an earlier copy may have got the
 /// vote; if it is denied, a later request may have got it.
-bool may_be_ours(answer<verdict> const& vote, std::string_view owner) noexcept {
+bool may_have_vote(answer<verdict> const& vote, std::string_view owner) noexcept {
   if (auto const* const failure = vote.failure()) return failure->sent;
   if (auto const* const refusal = vote.refusal()) return refusal->resent;
   auto const* const denial = std::get_if<busy>(vote.outcome());
@@ -20,33 +21,33 @@ bool may_be_ours(answer<verdict> const& vote, std::string_view owner) noexcept {
 
 }  // namespace
 
-quorum::acquire_round::acquire_round(quorum& backend, recipe const& lock_recipe, std::string_view name,
-                                     acquire_request const& request, handler<verdict> done,
-                                     scripting::send_options send)
-    : fan_out{backend.loop_, backend.nodes_},
-      backend_{backend},
+acquire_round::acquire_round(quorum_masters& quorum, recipe const& lock_recipe, std::string_view name,
+                             acquire_request const& request, lock_backend::handler<verdict> done,
+                             scripting::send_options send)
+    : fan_out{quorum.loop(), quorum.nodes()},
+      quorum_{quorum},
       recipe_{lock_recipe},
       name_{name},
       owner_{request.owner},
       ticket_{request.ticket},
       request_{request},
-      number_{number_of(request.owner)},
+      number_{quorum_owners::number_of(request.owner)},
       done_{std::move(done)},
       send_options_{send},
-      votes_{backend.nodes_.size(), owner_},
-      owed_votes_(backend.nodes_.size()),
-      owed_levels_(backend.nodes_.size()),
-      taken_(backend.nodes_.size()),
-      void_since_(backend.nodes_.size(), time_point::max()),
-      level_(backend.nodes_.size()),
-      raising_(backend.nodes_.size()),
+      votes_{quorum.nodes().size(), owner_},
+      owed_votes_(quorum.nodes().size()),
+      owed_levels_(quorum.nodes().size()),
+      taken_(quorum.nodes().size()),
+      void_since_(quorum.nodes().size(), time_point::max()),
+      level_(quorum.nodes().size()),
+      raising_(quorum.nodes().size()),
       bell_{[this] { wake(); }} {
   request_.owner = owner_;
   request_.ticket = ticket_;
 }
 
-void quorum::acquire_round::begin() {
-  auto const self = shared_from_this();
+void acquire_round::begin() {
+  auto const pin = self();
   try {
     vote();
   } catch (...) {
@@ -56,8 +57,8 @@ void quorum::acquire_round::begin() {
   }
 }
 
-void quorum::acquire_round::wake() noexcept {
-  auto const self = shared_from_this();
+void acquire_round::wake() noexcept {
+  auto const pin = self();
   try {
     resume();
   } catch (std::bad_alloc const&) {
@@ -66,15 +67,15 @@ void quorum::acquire_round::wake() noexcept {
 }
 
 /// The votes that may be ours are given back when the owner is abandoned.
-void quorum::acquire_round::give_up() noexcept {
-  auto const self = shared_from_this();
+void acquire_round::give_up() noexcept {
+  auto const pin = self();
   sending_ = false;
   if (phase_ != phase::over)
-    finish({.content = failed{.reason = backend_.no_memory, .sent = true}, .sent_at = begun_});
+    finish({.content = failed{.reason = quorum_.no_memory(), .sent = true}, .sent_at = begun_});
 }
 
-void quorum::acquire_round::vote() {
-  if (auto const& reason = backend_.shut_reason_ ? backend_.shut_reason_ : backend_.unfit_) {
+void acquire_round::vote() {
+  if (auto const& reason = quorum_.shut_because() ? quorum_.shut_because() : quorum_.unfit_because()) {
     fail(reason);
     return;
   }
@@ -92,20 +93,17 @@ void quorum::acquire_round::vote() {
   judge();
 }
 
-void quorum::acquire_round::ask_for_vote(std::size_t master) {
+void acquire_round::ask_for_vote(std::size_t master) {
   votes_.ask(master);
   taken_[master] = true;
   void_since_[master] = time_point::max();
   raising_[master] = false;
-  backend_.returning_.forget(master, number_);
-  request_.number = backend_.number_to(master, number_);
+  quorum_.keep_vote(master, number_);
+  request_.number = quorum_.number_to(master, number_);
   node(master).will_know(number_);
-  auto& owner = backend_.asking_[number_];
-  ++owner.owed;
+  quorum_.owners().note_request(number_, master, this);
   ++owed_votes_[master];
   try {
-    owner.latest.resize(masters());
-    owner.latest[master] = this;
     // Sent again after a broken connection, so that the request that gives the vote back stays behind it.
     fan_out::send({.master = master, .kind = vote_question},
                   scripting::to_run(recipe_.acquire(name_, request_), {},
@@ -114,18 +112,18 @@ void quorum::acquire_round::ask_for_vote(std::size_t master) {
                   time_for(master));
   } catch (...) {
     --owed_votes_[master];
-    backend_.note_answer(number_);
+    quorum_.owners().note_answer(number_);
     throw;
   }
 }
 
-std::chrono::nanoseconds quorum::acquire_round::time_for(std::size_t master) const noexcept {
+std::chrono::nanoseconds acquire_round::time_for(std::size_t master) const noexcept {
   auto const& asked = node(master);
   return asked.ever_heard() ? time_to_answer(request_.ttl, asked.usual()) : asked.limit();
 }
 
 /// If several answers of one kind are still to come, only the last of them counts.
-void quorum::acquire_round::answered(question asked, net::response&& response) {
+void acquire_round::answered(question asked, net::response&& response) {
   auto const master = asked.master;
   if (asked.kind == vote_question) {
     auto const status = note_answer(master, response.sent_at);
@@ -136,30 +134,29 @@ void quorum::acquire_round::answered(question asked, net::response&& response) {
   }
 }
 
-quorum::acquire_round::owner_status quorum::acquire_round::note_answer(std::size_t master,
-                                                                       time_point sent_at) {
-  auto const newer = backend_.asking_.at(number_).latest[master] != this;
-  auto const owner = backend_.note_answer(number_);
+acquire_round::owner_status acquire_round::note_answer(std::size_t master, time_point sent_at) {
+  auto const newer = quorum_.owners().asked_since(number_, master, this);
+  auto const owner = quorum_.owners().note_answer(number_);
   return {.over = owner.over_since <= sent_at, .newer = newer, .won = owner.won};
 }
 
-void quorum::acquire_round::on_vote(std::size_t master, answer<verdict>&& vote, owner_status status) {
+void acquire_round::on_vote(std::size_t master, answer<verdict>&& vote, owner_status status) {
   auto* const found = std::get_if<verdict>(&vote.content);
   auto const* const grant = found != nullptr ? std::get_if<granted>(found) : nullptr;
-  auto const maybe_ours = may_be_ours(vote, owner_);
+  auto const maybe_taken = may_have_vote(vote, owner_);
   if (void_since_[master] != time_point::max()) {
     // Given back already, unless the master had forgotten the script: then giving back overtook the request.
     votes_.miss(master);
     auto const uncounted = status.over || (!status.newer && !status.won);
-    if (maybe_ours && uncounted && void_since_[master] <= vote.sent_at)
-      backend_.give_back(master, recipe_, lease(), {});
+    if (maybe_taken && uncounted && void_since_[master] <= vote.sent_at)
+      quorum_.give_back(master, recipe_, lease(), {});
   } else {
-    taken_[master] = maybe_ours;
-    if (maybe_ours && status.over) backend_.give_back(master, recipe_, lease(), {});  // the same
+    taken_[master] = maybe_taken;
+    if (maybe_taken && status.over) quorum_.give_back(master, recipe_, lease(), {});  // the same
     if (grant != nullptr) {
       votes_.grant(master, *grant, vote.sent_at);
       if (!status.over) late_vote(master);
-    } else if (found != nullptr && !maybe_ours) {
+    } else if (found != nullptr && !maybe_taken) {
       votes_.deny(master, std::get<busy>(std::move(*found)));
     } else if (vote.refusal() == nullptr) {
       votes_.miss(master);
@@ -178,7 +175,7 @@ void quorum::acquire_round::on_vote(std::size_t master, answer<verdict>&& vote, 
   }
 }
 
-void quorum::acquire_round::overdue(std::size_t master) {
+void acquire_round::overdue(std::size_t master) {
   if (owed_votes_[master] != 0) votes_.miss(master);
   if (phase_ == phase::levelling) {
     level();
@@ -187,11 +184,11 @@ void quorum::acquire_round::overdue(std::size_t master) {
   }
 }
 
-void quorum::acquire_round::judge() {
-  auto const self = shared_from_this();
-  if (backend_.unfit_) {
+void acquire_round::judge() {
+  auto const pin = self();
+  if (quorum_.unfit_because()) {
     yield();
-    fail(backend_.unfit_);
+    fail(quorum_.unfit_because());
     return;
   }
   switch (auto const result = votes_.count()) {
@@ -223,7 +220,7 @@ void quorum::acquire_round::judge() {
 }
 
 /// Nobody has a majority, and this contender is ahead. The others make way meanwhile.
-void quorum::acquire_round::retry_or_lose() {
+void acquire_round::retry_or_lose() {
   if (++tries_ >= tries_ahead) {
     lose();
     return;
@@ -236,25 +233,25 @@ void quorum::acquire_round::retry_or_lose() {
   pause_until(boot_clock::now() + pause_ahead(tries_, usual));
 }
 
-void quorum::acquire_round::pause_until(time_point until) {
+void acquire_round::pause_until(time_point until) {
   phase_ = phase::resting;
-  backend_.resting_.insert(std::static_pointer_cast<acquire_round>(shared_from_this()));
+  quorum_.rest(self());
   if (until != time_point::max()) loop().arm(bell_, until);
 }
 
-void quorum::acquire_round::resume() {
+void acquire_round::resume() {
   if (phase_ != phase::resting) return;
-  auto const self = std::static_pointer_cast<acquire_round>(shared_from_this());
+  auto const pin = self();
   bell_.disarm();
-  backend_.resting_.erase(self);
-  if (too_few_ && boot_clock::now() >= backend_.end_of_pause(begun_, send_options_)) {
-    fail(backend_.too_few());
+  quorum_.end_rest(pin);
+  if (too_few_ && boot_clock::now() >= quorum_.end_of_pause(begun_, send_options_)) {
+    fail(quorum_.too_few());
   } else {
     vote();
   }
 }
 
-void quorum::acquire_round::lose() {
+void acquire_round::lose() {
   auto busy_reply = votes_.summary();
   // Where nobody has a majority, the ttls don't say when one can be had: soon. Contenders that hear messages
   // ask again in the order of the queue; contenders that poll, in random order.
@@ -265,52 +262,52 @@ void quorum::acquire_round::lose() {
   finish({.content = verdict{std::move(busy_reply)}, .sent_at = begun_});
 }
 
-void quorum::acquire_round::on_too_few(ballot::outcome cause) {
+void acquire_round::on_too_few(ballot::outcome cause) {
   yield();
-  auto const end = backend_.end_of_pause(begun_, send_options_);
-  if (backend_.shut_reason_) {
-    fail(backend_.shut_reason_);
+  auto const end = quorum_.end_of_pause(begun_, send_options_);
+  if (quorum_.shut_because()) {
+    fail(quorum_.shut_because());
   } else if (cause == ballot::outcome::refused) {
     // Other masters may have carried it out.
     finish({.content = refused{.text = std::move(refusal_), .resent = true}, .sent_at = begun_});
   } else if (boot_clock::now() >= end) {
-    fail(backend_.too_few());
+    fail(quorum_.too_few());
   } else {
     too_few_ = true;
-    auto const enough = backend_.present() >= backend_.majority();  // some were absent, and came back
+    auto const enough = quorum_.present() >= quorum_.majority();  // some were absent, and came back
     pause_until(enough ? std::min(end, boot_clock::now() + back_again) : end);
   }
 }
 
 /// For masters that voted for others, also in an earlier round: otherwise a release there would wake a
 /// contender that doesn't wait any more, or grant it the lock.
-void quorum::acquire_round::leave_queue(std::size_t master) {
-  if (request_.join) backend_.leave_queue(master, recipe_, lease());
+void acquire_round::leave_queue(std::size_t master) {
+  if (request_.join) engine::leave_queue(quorum_, master, recipe_, lease());
 }
 
 /// Gives back all votes that are ours, or may be: behind the unanswered requests.
-void quorum::acquire_round::yield() {
+void acquire_round::yield() {
   auto const ticket = votes_.summary().ticket;
   auto const position = request_.join && ticket != 0 ? std::to_string(ticket) : std::string{};
   for (std::size_t i = 0; i != masters(); ++i) {
     if (!taken_[i]) continue;
     taken_[i] = false;
-    backend_.give_back(i, recipe_, lease(), position);
+    quorum_.give_back(i, recipe_, lease(), position);
     if (owed_votes_[i] != 0) void_since_[i] = boot_clock::now();
     if (votes_.has_vote_of(i)) votes_.miss(i);
   }
 }
 
-void quorum::acquire_round::fail(std::shared_ptr<error const> const& reason) {
+void acquire_round::fail(std::shared_ptr<error const> const& reason) {
   auto const sent =
-      std::ranges::any_of(backend_.nodes_, [this](auto const& node) { return node->may_know(number_); });
+      std::ranges::any_of(quorum_.nodes(), [this](auto const& node) { return node->may_know(number_); });
   finish({.content = failed{.reason = reason, .sent = sent}, .sent_at = begun_});
 }
 
-void quorum::acquire_round::finish(answer<verdict>&& result) noexcept {
+void acquire_round::finish(answer<verdict>&& result) noexcept {
   phase_ = phase::over;
   bell_.disarm();
-  backend_.resting_.erase(std::static_pointer_cast<acquire_round>(shared_from_this()));
+  quorum_.end_rest(self());
   if (done_) std::exchange(done_, {})(std::move(result));
 }
 

@@ -4,25 +4,25 @@
 #include <string>
 
 #include "engine/quorum/ballot.hpp"
-#include "engine/quorum/quorum.hpp"
+#include "engine/quorum/masters.hpp"
 
 namespace holdfast::engine {
 
 /// Asks all masters at once. A majority of votes, once brought to one level of tokens, is the lock. After a
 /// split vote one contender goes on while the others make way. A contender that doesn't get the lock is told
 /// so after all its votes were given back, also those with an unknown outcome.
-class quorum::acquire_round final : public fan_out {
+class acquire_round final : public fan_out, public quorum_masters::resting_round {
  public:
-  acquire_round(quorum& backend, recipe const& lock_recipe, std::string_view name,
-                acquire_request const& request, handler<verdict> done, scripting::send_options send);
+  acquire_round(quorum_masters& quorum, recipe const& lock_recipe, std::string_view name,
+                acquire_request const& request, lock_backend::handler<verdict> done,
+                scripting::send_options send);
 
   /// When it throws std::bad_alloc, the handler is not called.
   void begin();
   /// Absent masters are back.
-  void wake() noexcept;
-  void fail(std::shared_ptr<error const> const& reason);
-  /// It has votes, and asks for the others in a moment.
-  [[nodiscard]] bool is_ahead() const noexcept { return phase_ == phase::resting && !too_few_; }
+  void wake() noexcept override;
+  void fail(std::shared_ptr<error const> const& reason) override;
+  [[nodiscard]] bool is_ahead() const noexcept override { return phase_ == phase::resting && !too_few_; }
 
  private:
   enum class phase { voting, levelling, resting, over };
@@ -58,17 +58,20 @@ class quorum::acquire_round final : public fan_out {
   void leave_queue(std::size_t master);
   void finish(answer<verdict>&& result) noexcept;
   void late_vote(std::size_t master);
+  [[nodiscard]] std::shared_ptr<acquire_round> self() {
+    return std::static_pointer_cast<acquire_round>(shared_from_this());
+  }
   [[nodiscard]] owned lease() const noexcept { return {.name = name_, .owner = owner_}; }
   [[nodiscard]] std::int64_t last_token() const noexcept { return block_.token + block_.count - 1; }
 
-  quorum& backend_;
+  quorum_masters& quorum_;
   recipe const& recipe_;
   std::string const name_;
   std::string const owner_;
   std::string const ticket_;
   acquire_request request_;
   std::uint64_t const number_;
-  handler<verdict> done_;
+  lock_backend::handler<verdict> done_;
   scripting::send_options const send_options_;
   time_point const begun_ = boot_clock::now();
 

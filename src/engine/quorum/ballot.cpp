@@ -19,8 +19,8 @@ ballot::rival ballot::strongest() const {
     auto const votes = std::ranges::count_if(votes_, [owner](master_vote const& other) {
       return other.state == vote::to_another && other.busy_reply.holder == owner;
     });
-    rival const here{owner, static_cast<std::size_t>(votes)};
-    if (std::pair{here.votes, here.owner} > std::pair{best.votes, best.owner}) best = here;
+    rival const current{owner, static_cast<std::size_t>(votes)};
+    if (std::pair{current.votes, current.owner} > std::pair{best.votes, best.owner}) best = current;
   }
   return best;
 }

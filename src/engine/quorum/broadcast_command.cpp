@@ -14,10 +14,10 @@ int weight(resp::reply const& reply) noexcept {
 
 }  // namespace
 
-quorum::broadcast_command::broadcast_command(quorum& backend, net::request request)
-    : fan_out{backend.loop_, backend.nodes_}, backend_{backend}, request_{std::move(request)} {}
+broadcast_command::broadcast_command(quorum_masters& quorum, net::request request)
+    : fan_out{quorum.loop(), quorum.nodes()}, quorum_{quorum}, request_{std::move(request)} {}
 
-void quorum::broadcast_command::run() {
+void broadcast_command::run() {
   for (std::size_t i = 0; i != masters(); ++i) {
     if (!node(i).present()) continue;
     fan_out::send({.master = i}, {.bytes = request_.bytes,
@@ -33,7 +33,7 @@ void quorum::broadcast_command::run() {
   conclude();
 }
 
-void quorum::broadcast_command::answered(question /*asked*/, net::response&& response) {
+void broadcast_command::answered(question /*asked*/, net::response&& response) {
   if (!response.failure) {
     ++answers_;
     if (answers_ == 1 || weight(response.reply) > weight(best_.reply)) best_ = std::move(response);
@@ -41,16 +41,16 @@ void quorum::broadcast_command::answered(question /*asked*/, net::response&& res
   conclude();
 }
 
-void quorum::broadcast_command::give_up() noexcept {
-  if (request_.done) std::exchange(request_.done, {})({.failure = backend_.no_memory});
+void broadcast_command::give_up() noexcept {
+  if (request_.done) std::exchange(request_.done, {})({.failure = quorum_.no_memory()});
 }
 
-void quorum::broadcast_command::conclude() {
+void broadcast_command::conclude() {
   if (!asked_ || !request_.done) return;
   for (std::size_t i = 0; i != masters(); ++i) {
     if (pending(i)) return;
   }
-  if (answers_ < backend_.majority()) best_ = {.failure = backend_.too_few()};
+  if (answers_ < quorum_.majority()) best_ = {.failure = quorum_.too_few()};
   std::exchange(request_.done, {})(std::move(best_));
 }
 

@@ -1,15 +1,15 @@
 /// Sends a request that isn't about one of our leases to all masters.
 #pragma once
 
-#include "engine/quorum/quorum.hpp"
+#include "engine/quorum/masters.hpp"
 
 namespace holdfast::engine {
 
 /// Completes with the most informative reply; a majority must have answered. Waits for all masters that are
 /// present, each within its time limit: the last command of a client should reach all of them.
-class quorum::broadcast_command final : public fan_out {
+class broadcast_command final : public fan_out {
  public:
-  broadcast_command(quorum& backend, net::request request);
+  broadcast_command(quorum_masters& quorum, net::request request);
 
   void run();
 
@@ -19,7 +19,7 @@ class quorum::broadcast_command final : public fan_out {
   void give_up() noexcept override;
   void conclude();
 
-  quorum& backend_;
+  quorum_masters& quorum_;
   net::request request_;
   bool asked_ = false;
   std::size_t answers_ = 0;

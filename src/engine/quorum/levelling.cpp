@@ -8,9 +8,9 @@
 namespace holdfast::engine {
 
 /// Hands the lease out once no majority can give out a token of its block, or an older one, any more.
-void quorum::acquire_round::level() {
+void acquire_round::level() {
   auto const reached = std::ranges::count(level_, true);
-  if (std::cmp_greater_equal(reached, backend_.majority())) {
+  if (std::cmp_greater_equal(reached, quorum_.majority())) {
     win();
     return;
   }
@@ -27,7 +27,7 @@ void quorum::acquire_round::level() {
   on_too_few(ballot::outcome::unreachable);
 }
 
-void quorum::acquire_round::raise(std::size_t master) {
+void acquire_round::raise(std::size_t master) {
   if (recipe_.votes->raise == nullptr) return;
   raising_[master] = true;
   ++owed_levels_[master];
@@ -42,7 +42,7 @@ void quorum::acquire_round::raise(std::size_t master) {
   }
 }
 
-void quorum::acquire_round::on_level(std::size_t master, std::int64_t counter) {
+void acquire_round::on_level(std::size_t master, std::int64_t counter) {
   if (phase_ != phase::levelling) return;
   if (counter >= last_token()) {
     level_[master] = true;
@@ -53,7 +53,7 @@ void quorum::acquire_round::on_level(std::size_t master, std::int64_t counter) {
 }
 
 /// A vote beyond the majority. Its counter is raised, too, so that the next lease finds all on one level.
-void quorum::acquire_round::late_vote(std::size_t master) {
+void acquire_round::late_vote(std::size_t master) {
   if (phase_ != phase::levelling && phase_ != phase::over) return;
   auto const& tokens = votes_.tokens(master);
   if (tokens.token + tokens.count - 1 >= last_token()) {
@@ -63,11 +63,10 @@ void quorum::acquire_round::late_vote(std::size_t master) {
   }
 }
 
-void quorum::acquire_round::win() {
-  if (auto const known = backend_.asking_.find(number_); known != backend_.asking_.end())
-    known->second.owner.won = true;
+void acquire_round::win() {
+  quorum_.owners().note_won(number_);
   for (std::size_t i = 0; i != masters(); ++i) {
-    backend_.returning_.forget(i, number_);
+    quorum_.keep_vote(i, number_);
     // Where its vote is still to come, on_vote decides.
     auto const open = owed_votes_[i] != 0 && taken_[i];
     if (!votes_.has_vote_of(i) && !open && node(i).may_know(number_)) leave_queue(i);

@@ -14,7 +14,7 @@ namespace {
 /// One master's answer for all leases, from the positions of the lost ones.
 std::vector<ownership> spread(std::vector<std::pair<std::size_t, ownership>> const& lost,
                               std::size_t leases) {
-  std::vector<ownership> result(leases, ownership::mine);
+  std::vector<ownership> result(leases, ownership::held);
   for (auto const& [position, state] : lost) {
     if (position < leases) result[position] = state;
   }
@@ -31,15 +31,13 @@ auto read_renewals_of(std::size_t leases) {
 renewals renewals_of(std::vector<ownership> const& leases) {
   renewals result;
   for (std::size_t i = 0; i != leases.size(); ++i) {
-    if (leases[i] != ownership::mine) result.others.emplace_back(i, leases[i]);
+    if (leases[i] != ownership::held) result.others.emplace_back(i, leases[i]);
   }
   return result;
 }
 
-}  // namespace
-
 /// The leases of a renewal, for as long as a master owes an answer to it, and what heal() needs of them.
-class quorum::leases_in_renewal {
+class leases_in_renewal {
  public:
   struct lease {
     std::string name;
@@ -47,33 +45,32 @@ class quorum::leases_in_renewal {
     std::uint64_t number;
   };
 
-  explicit leases_in_renewal(quorum& backend) : backend_{backend} {}
+  explicit leases_in_renewal(quorum_owners& owners) : owners_{owners} {}
   leases_in_renewal(leases_in_renewal const&) = delete;
   leases_in_renewal& operator=(leases_in_renewal const&) = delete;
   ~leases_in_renewal() {
-    for (auto const& each : all_) {
-      auto const count = backend_.renewing_.find(each.number);
-      if (count != backend_.renewing_.end() && --count->second == 0) backend_.renewing_.erase(count);
-    }
+    for (auto const& each : all_) owners_.end_renewal(each.number);
   }
 
   void add(std::span<owned const> leases) {
     all_.reserve(leases.size());
     for (auto const& each : leases) {
-      all_.push_back({std::string{each.name}, std::string{each.owner}, number_of(each.owner)});
-      ++backend_.renewing_[all_.back().number];
+      all_.push_back({std::string{each.name}, std::string{each.owner}, quorum_owners::number_of(each.owner)});
+      owners_.begin_renewal(all_.back().number);
     }
   }
 
   [[nodiscard]] lease const& operator[](std::size_t index) const noexcept { return all_[index]; }
   [[nodiscard]] bool is_over(std::size_t index) const noexcept {
-    return !backend_.renewing_.contains(all_[index].number);
+    return !owners_.renewing(all_[index].number);
   }
 
  private:
-  quorum& backend_;
+  quorum_owners& owners_;
   std::vector<lease> all_;
 };
+
+}  // namespace
 
 answer<renewals> quorum::joint_renewals(joint_result&& result) const noexcept {
   answer<renewals> joint{.sent_at = result.sent_at};
@@ -86,14 +83,14 @@ answer<renewals> quorum::joint_renewals(joint_result&& result) const noexcept {
   } else if (!result.refusal.empty()) {
     joint.content = refused{.text = std::move(result.refusal)};
   } else {
-    joint.content = failed{.reason = unconfirmed({}), .sent = true};
+    joint.content = failed{.reason = masters_.unconfirmed({}), .sent = true};
   }
   return joint;
 }
 
 void quorum::renew(recipe const& lock_recipe, milliseconds ttl, std::span<owned const> leases,
                    handler<renewals> done, scripting::send_options send) {
-  auto const known = std::make_shared<leases_in_renewal>(*this);
+  auto const known = std::make_shared<leases_in_renewal>(masters_.owners());
   known->add(leases);
   auto report = [this, done = std::move(done)](joint_result&& result) mutable {
     done(joint_renewals(std::move(result)));
@@ -104,10 +101,10 @@ void quorum::renew(recipe const& lock_recipe, milliseconds ttl, std::span<owned 
     heal(master, lock_recipe, {.name = lease.name, .owner = lease.owner}, ttl);
   };
   auto const votes = std::make_shared<vote_count>(
-      *this, leases.size(), vote_count::finality::one_of_many, lock_recipe.renew(ttl, leases), send,
+      masters_, leases.size(), vote_count::finality::one_of_many, lock_recipe.renew(ttl, leases), send,
       read_renewals_of(leases.size()),
       vote_count::events{.done = std::move(report), .gone = std::move(heal_lost)});
-  votes->ask_all([this](std::size_t master) { return nodes_[master]->present(); });
+  votes->ask_all([this](std::size_t master) { return masters_.nodes()[master]->present(); });
 }
 
 void quorum::set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, handler<ownership> done,
@@ -119,24 +116,25 @@ void quorum::set_ttl(recipe const& lock_recipe, milliseconds ttl, owned lease, h
 /// A majority has the lease, so a master that is free, or was emptied, votes for it again: otherwise restarts
 /// one after the other would use the majority up. If this fails, the next renewal tries again.
 void quorum::heal(std::size_t master, recipe const& lock_recipe, owned lease, milliseconds ttl) noexcept try {
-  auto const number = number_of(lease.owner);
-  auto const request = number_to(master, number);
-  nodes_[master]->will_know(number);
-  ++asking_[number].owed;
+  auto const number = quorum_owners::number_of(lease.owner);
+  auto const request = masters_.number_to(master, number);
+  masters_.nodes()[master]->will_know(number);
+  masters_.owners().note_request(number);
   try {
-    nodes_[master]->send(scripting::to_run(
+    masters_.nodes()[master]->send(scripting::to_run(
         lock_recipe.acquire(lease.name, {.owner = lease.owner, .ttl = ttl, .number = request}),
         [this, master, &lock_recipe, number, name = std::string{lease.name},
          owner = std::string{lease.owner}](net::response&& response) {
-          auto const over = note_answer(number).over_since <= response.sent_at;  // overtaken by the release
-          nodes_[master]->heard(response);
+          auto const over = masters_.owners().note_answer(number).over_since <=
+                            response.sent_at;  // overtaken by the release
+          masters_.nodes()[master]->heard(response);
           auto const vote = replies::read_acquire(std::move(response));
           auto const taken = vote.outcome() != nullptr && std::holds_alternative<granted>(*vote.outcome());
-          if (taken && over) give_back(master, lock_recipe, {.name = name, .owner = owner}, {});
+          if (taken && over) masters_.give_back(master, lock_recipe, {.name = name, .owner = owner}, {});
         },
         {.while_down = net::retry_policy::endless, .give_up = boot_clock::now() + ttl}));
   } catch (std::bad_alloc const&) {
-    note_answer(number);
+    masters_.owners().note_answer(number);
   }
 } catch (std::bad_alloc const&) {
   return;

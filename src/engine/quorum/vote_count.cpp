@@ -8,33 +8,33 @@
 
 namespace holdfast::engine {
 
-quorum::vote_count::vote_count(quorum& backend, std::size_t leases, finality is_last, call script,
-                               scripting::send_options send, vote_reader read, events handlers)
-    : fan_out{backend.loop_, backend.nodes_},
-      backend_{backend},
+vote_count::vote_count(quorum_masters& quorum, std::size_t leases, finality is_last, call script,
+                       scripting::send_options send, vote_reader read, events handlers)
+    : fan_out{quorum.loop(), quorum.nodes()},
+      quorum_{quorum},
       finality_{is_last},
       script_{std::move(script)},
       send_options_{send},
       read_{std::move(read)},
       events_{std::move(handlers)},
-      expected_(backend.nodes_.size()),
-      pausing_(backend.nodes_.size()),
-      copied_(backend.nodes_.size()),
+      expected_(quorum.nodes().size()),
+      pausing_(quorum.nodes().size()),
+      copied_(quorum.nodes().size()),
       leases_(leases),
       result_{.leases = std::vector<ownership>(leases, ownership::unknown)} {}
 
-void quorum::vote_count::ask(std::size_t master) {
+void vote_count::ask(std::size_t master) {
   expected_[master] = finality_ == finality::last;
   fan_out::send({.master = master}, scripting::to_run(script_, {}, send_options_));
 }
 
 /// Otherwise what the lease has there would stay until the end of its ttl.
-void quorum::vote_count::ask_again(std::size_t master) {
+void vote_count::ask_again(std::size_t master) {
   auto const passes = is_transient(result_.refusal);
   auto const again = boot_clock::now() + (passes ? passing_pause : refused_pause);
   if (again >= send_options_.give_up) return;
   auto const self = std::static_pointer_cast<vote_count>(shared_from_this());
-  backend_.delayed_.add(again, [self, master] {
+  quorum_.delayed().add(again, [self, master] {
     self->pausing_[master] = false;
     try {
       self->ask(master);
@@ -45,7 +45,7 @@ void quorum::vote_count::ask_again(std::size_t master) {
   pausing_[master] = passes;
 }
 
-void quorum::vote_count::answered(question asked, net::response&& response) {
+void vote_count::answered(question asked, net::response&& response) {
   if (response.reply.is_error()) {
     result_.refusal = response.reply.text;
     if (response.resent) copied_[asked.master] = true;
@@ -57,7 +57,7 @@ void quorum::vote_count::answered(question asked, net::response&& response) {
   auto const states = read_ ? read_(std::move(response)) : std::vector<ownership>{};
   for (std::size_t i = 0; i != states.size(); ++i) {
     auto& votes = leases_[i];
-    if (states[i] == ownership::mine) {
+    if (states[i] == ownership::held) {
       ++votes.given;
     } else if (states[i] == ownership::foreign) {
       ++votes.foreign;
@@ -70,25 +70,25 @@ void quorum::vote_count::answered(question asked, net::response&& response) {
   count();
 }
 
-void quorum::vote_count::overdue(std::size_t master) {
+void vote_count::overdue(std::size_t master) {
   auto const wait =
       expected_[master] && owes(master) && node(master).server().down_because() == nullptr && !over_;
   expected_[master] = false;
   if (wait) {
-    wait_on(master, begun_ + backend_.config_.reply_timeout);
+    wait_on(master, begun_ + quorum_.config().reply_timeout);
   } else {
     count();
   }
 }
 
-ownership quorum::vote_count::decide(lease_votes const& votes) const noexcept {
+ownership vote_count::decide(lease_votes const& votes) const noexcept {
   auto const needed = majority_of(masters());
-  if (votes.given >= needed) return ownership::mine;
+  if (votes.given >= needed) return ownership::held;
   if (masters() - votes.gone - votes.foreign >= needed) return ownership::unknown;
   return votes.gone >= votes.foreign ? ownership::gone : ownership::foreign;
 }
 
-void quorum::vote_count::count() {
+void vote_count::count() {
   auto const self = shared_from_this();
   if (!asked_) {
     asked_ = true;
@@ -109,21 +109,31 @@ void quorum::vote_count::count() {
   report_gone();
 }
 
-void quorum::vote_count::give_up() noexcept {
+void vote_count::give_up() noexcept {
   if (!std::exchange(over_, true)) report();
 }
 
-void quorum::vote_count::report() noexcept {
+void vote_count::report() noexcept {
   if (events_.done) std::exchange(events_.done, {})(std::move(result_));
 }
 
 /// Also called for answers that come later.
-void quorum::vote_count::report_gone() {
+void vote_count::report_gone() {
   if (!events_.gone) return;
   for (std::size_t i = 0; i != leases_.size(); ++i) {
-    if (decide(leases_[i]) != ownership::mine) continue;
+    if (decide(leases_[i]) != ownership::held) continue;
     for (auto const master : std::exchange(leases_[i].gone_masters, {})) events_.gone(master, i);
   }
+}
+
+void leave_queue(quorum_masters& quorum, std::size_t master, recipe const& lock_recipe, owned lease) {
+  if (lock_recipe.votes->leave == nullptr) return;
+  scripting::send_options const send{.while_down = net::retry_policy::endless,
+                                     .give_up = quorum_masters::end_of_returning()};
+  auto const request =
+      std::make_shared<vote_count>(quorum, 1, vote_count::finality::last, lock_recipe.votes->leave(lease),
+                                   send, vote_reader{}, vote_count::events{});
+  request->ask_all([master](std::size_t other) { return other == master; });
 }
 
 }  // namespace holdfast::engine

@@ -5,15 +5,25 @@
 #include <vector>
 
 #include "engine/quorum/ballot.hpp"
-#include "engine/quorum/quorum.hpp"
+#include "engine/quorum/masters.hpp"
 
 namespace holdfast::engine {
+
+/// How a majority found leases.
+struct joint_result {
+  std::vector<ownership> leases{};         ///< unknown where undecided
+  time_point sent_at = time_point::max();  ///< the earliest of the requests that count
+  std::string refusal{};                   ///< the words of the last master that refused
+};
+
+/// How one master found each lease; empty: it didn't say.
+using vote_reader = std::function<std::vector<ownership>(net::response&&)>;
 
 /// Ends as soon as each lease is decided by a majority, or can't be; at the latest when each master that is
 /// present has answered, or its time is up. More depends on a last request: it waits for a silent master as
 /// long as for a single server, and asks a master that refuses again, for as long as the request is worth
 /// sending. A refusal that passes is waited out.
-class quorum::vote_count final : public fan_out {
+class vote_count final : public fan_out {
  public:
   /// `gone`: a master doesn't know a lease that a majority knows.
   struct events {
@@ -25,8 +35,8 @@ class quorum::vote_count final : public fan_out {
   enum class finality { one_of_many, last };
 
   /// `read` may be null, for a request without an outcome.
-  vote_count(quorum& backend, std::size_t leases, finality is_last, call script, scripting::send_options send,
-             vote_reader read, events handlers);
+  vote_count(quorum_masters& quorum, std::size_t leases, finality is_last, call script,
+             scripting::send_options send, vote_reader read, events handlers);
 
   /// Asks all masters that `wanted` selects. Throws std::bad_alloc when one of them can't be asked; then no
   /// handler is called.
@@ -65,7 +75,7 @@ class quorum::vote_count final : public fan_out {
   void report() noexcept;
   void report_gone();
 
-  quorum& backend_;
+  quorum_masters& quorum_;
   finality const finality_;
   call const script_;
   scripting::send_options const send_options_;
@@ -80,5 +90,8 @@ class quorum::vote_count final : public fan_out {
   std::vector<lease_votes> leases_;
   joint_result result_;
 };
+
+/// Gives up the place in the queue of a master that wasn't needed.
+void leave_queue(quorum_masters& quorum, std::size_t master, recipe const& lock_recipe, owned lease);
 
 }  // namespace holdfast::engine

@@ -121,7 +121,7 @@ void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, t
 void kept_keys::on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
                             time_point now) noexcept {
   if (auto const* const found = result.outcome()) {
-    pending->report(*found == ownership::mine ? release_result::kept : release_result::lost);
+    pending->report(*found == ownership::held ? release_result::kept : release_result::lost);
     return;
   }
   auto const* const refusal = result.refusal();

@@ -103,7 +103,7 @@ void pending_releases::on_response(std::shared_ptr<release_under_way> const& pen
       return;
     }
     // Clearing a ghost may have released it.
-    auto const was_held = *found == ownership::mine || item.copied || departed_.take_cleared(item.number);
+    auto const was_held = *found == ownership::held || item.copied || departed_.take_cleared(item.number);
     if (was_held) note_released(item);
     pending->report(was_held ? release_result::released : release_result::lost);
     return;
@@ -215,7 +215,7 @@ void pending_releases::send_abandon(lock_queue_ptr const& queue, std::uint64_t n
     backend_.abandon(queue->lock_recipe(), {.name = queue->name(), .owner = owner}, policy,
                      [this, queue, number, policy, until](answer<abandoned>&& result) {
                        // A release under way, which this request has overtaken, finds nothing.
-                       if (result.outcome() != nullptr && result.outcome()->was_ours)
+                       if (result.outcome() != nullptr && result.outcome()->had_lock)
                          departed_.note_cleared(number);
                        auto const* const refusal = result.refusal();
                        if (refusal == nullptr) return;

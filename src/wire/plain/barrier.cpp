@@ -40,7 +40,7 @@ call arrive(std::string_view name, acquire_request const& request) {
                      .arrived = {own.arrived},
                      .mark = {own.mark},
                      .owner = request.owner,
-                     .who = own.participant,
+                     .participant = own.participant,
                      .parties = request.size,
                      .ttl_ms = request.ttl.count(),
                      .mode = request.join ? "join" : "ask",
@@ -55,7 +55,7 @@ call leave(owned arrival, release_policy policy) {
                     .arrived = {own.arrived},
                     .mark = {own.mark},
                     .owner = arrival.owner,
-                    .who = own.participant,
+                    .participant = own.participant,
                     .why = policy.why == departure::timed_out ? "timed_out" : "left",
                     .publish = word_of(policy.publish),
                     .channel = own.channel}();
@@ -84,7 +84,7 @@ call time_up(std::string_view seat, std::string_view uuid, std::int64_t after, e
                                    .arrived = {own.arrived},
                                    .mark = {own.mark},
                                    .client = uuid,
-                                   .who = own.participant,
+                                   .participant = own.participant,
                                    .after = after,
                                    .publish = word_of(mode),
                                    .channel = own.channel}();

@@ -1,4 +1,4 @@
-#include "topology/deployment.hpp"
+#include "topology/make_deployment.hpp"
 
 #include <utility>
 

@@ -1,14 +1,12 @@
-#include "net/transport.hpp"
+#include "net/plain_transport.hpp"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/error.hpp>
 #include <exception>
-#include <holdfast/error.hpp>
 #include <mutex>
 #include <utility>
 
 #include "net/dial.hpp"
-#include "net/tls_transport.hpp"
 
 namespace holdfast::net {
 namespace {
@@ -107,14 +105,7 @@ class plain_transport final : public transport, public std::enable_shared_from_t
 
 }  // namespace
 
-std::shared_ptr<transport> make_transport(asio::io_context& io, endpoint const& to) {
-  if (to.transport == endpoint::scheme::tls) return make_tls_transport(io, to);
-  if (to.transport == endpoint::scheme::memory) {
-    if (auto const make = transport_in_memory.load()) return make(io, to);
-    throw error{errc::bad_url, to.display +
-                                   ": this program has no deployment in memory; make a holdfast::memory::"
-                                   "deployment first (holdfast/testing.hpp)"};
-  }
+std::shared_ptr<transport> make_plain_transport(asio::io_context& io, endpoint const& to) {
   return std::make_shared<plain_transport>(io, to);
 }
 

@@ -1,6 +1,7 @@
 /// Acquisitions that replicas, or disks, have to acknowledge.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <holdfast/error.hpp>
@@ -54,9 +55,13 @@ class acknowledgements {
 
   /// A WAIT has been sent at some time: the connection exists.
   [[nodiscard]] bool used() const noexcept { return longest_ > milliseconds{0}; }
-  /// How long the replies on that connection may take by now. Behind one WAIT there may be the acquisition
-  /// that took the lock, and its own WAIT.
-  [[nodiscard]] milliseconds delay() const noexcept { return open_ > 0 ? 2 * longest_ : milliseconds{0}; }
+  /// How long the replies on that connection may take by now. The server carries out nothing behind a WAIT
+  /// until that is over, and behind the last one there may be an acquisition with a WAIT of its own. Of very
+  /// many not all are waited for: the end of a client has a bound.
+  [[nodiscard]] milliseconds delay() const noexcept {
+    constexpr int most_in_a_row = 8;
+    return open_ > 0 ? std::min(open_ + 1, most_in_a_row) * longest_ : milliseconds{0};
+  }
 
  private:
   struct acquisition;
@@ -66,7 +71,7 @@ class acknowledgements {
 
   lock_backend& backend_;
   client_constants const& client_;
-  std::size_t open_ = 0;     ///< WAITs without a reply
+  int open_ = 0;             ///< WAITs without a reply
   milliseconds longest_{0};  ///< the longest timeout so far
 };
 

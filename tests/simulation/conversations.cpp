@@ -98,6 +98,16 @@ std::vector<conversation> const& all_conversations() {
          });
        },
        nullptr},
+      {"of_callers_that_wait_for_less_than_a_recheck",
+       [](stage& scene, cast const& kinds) {
+         add_processes(scene, kinds, {.processes = 3}, [](habits& caller, int, int) {
+           caller.rounds = 4;
+           caller.timed = always;
+           caller.longest_wait = 1s;
+           caller.longest_pause = 5ms;
+         });
+       },
+       nullptr},
       {"of_callers_that_are_cancelled",
        [](stage& scene, cast const& kinds) {
          add_processes(scene, kinds, {.processes = 3}, [](habits& caller, int process, int) {
@@ -170,6 +180,18 @@ std::vector<conversation> const& all_conversations() {
                        [](habits& caller, int, int) { caller.options.replicas = 1; });
        },
        have_replicas},
+      {"of_acknowledged_callers_that_go_early",
+       [](stage& scene, cast const& kinds) {
+         // Behind by more than an outage: what is counted behind one isn't there.
+         add_replicas(scene, 2, {.least = 400ms, .most = 600ms});
+         add_processes(scene, kinds, {.processes = 3}, [](habits& caller, int, int) {
+           caller.rounds = 4;
+           caller.options.replicas = 1;
+           caller.timed = always;
+           caller.longest_wait = 1s;
+         });
+       },
+       have_replicas},
       {"of_callers_whose_locks_are_on_disk",
        [](stage& scene, cast const& kinds) {
          add_replicas(scene, 1, {});
@@ -199,6 +221,18 @@ std::vector<conversation> const& all_conversations() {
            caller.longest_hold = 20ms;
            caller.longest_pause = 10ms;
          });
+       },
+       have_replicas},
+      {"of_a_client_that_ends_while_its_lock_is_not_on_disk",
+       [](stage& scene, cast const& kinds) {
+         scene.copies().set_disk({.least = 3s, .most = 3s});  // longer than WAITAOF waits
+         auto& ending = add_processes(scene, kinds, {.callers = 2}, [](habits& caller, int, int) {
+           caller.rounds = 4;
+           caller.options.fsynced = true;
+           caller.first_pause = 300ms;  // the second one has just begun to wait when the client ends
+           caller.longest_pause = 1ms;
+         });
+         end_in_calm(scene, [&ending] { ending.when_undisturbed([&ending] { ending.end(); }); });
        },
        have_replicas},
       {"of_polling",

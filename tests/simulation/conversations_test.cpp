@@ -91,6 +91,10 @@ TEST_P(conversations, bear_that_each_message_is_lost_or_late) {
   }
 }
 
+TEST_P(conversations, bear_that_no_message_comes) {
+  (void)play({.delay_of_message = [] { return std::optional<nanoseconds>{}; }}, "all messages are lost");
+}
+
 class conversations_of_masters : public conversations {};
 
 TEST_P(conversations_of_masters, bear_that_one_is_away_from_some_request_on) {

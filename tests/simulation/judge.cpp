@@ -17,6 +17,16 @@ namespace {
 /// A free lock with waiting callers is taken within this time: two re-checks, an outage, and the latency.
 constexpr std::chrono::seconds longest_idle{8};
 
+/// Just before its time is up a caller looks once more; so much for that, and for the latency.
+constexpr std::chrono::milliseconds last_look{60};
+
+/// The key has the owner's text, at a single server.
+bool has_owner(part const& wanted) {
+  auto const& lock = *wanted.lock;
+  return wanted.names.size() == 1 && lock.leased() && !lock.voted() && !lock.of_redisson() &&
+         !lock.weighted && lock.beside == kind::company::none;
+}
+
 bool has(part const& wanted, std::string const& name) {
   return std::ranges::find(wanted.names, name) != wanted.names.end();
 }
@@ -69,6 +79,7 @@ void judge::on_wait(part const& wanted, int amount) {
 void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
                        time_point since, int amount) {
   std::erase_if(holders_, [](holder const& entry) { return !entry.lease->valid(); });
+  believed_.insert(owner);
   if (!lease->valid()) return;
   check_company(wanted, owner, amount);
   check_turn(wanted, owner, since);
@@ -139,6 +150,14 @@ void judge::check_copies(part const& wanted, lock_options const& options, std::s
   }
 }
 
+void judge::on_left(part const& wanted, std::string const& uuid, time_point since) {
+  if (!answers_ || !has_owner(wanted)) return;
+  auto const& [owner, from] = owners_[wanted.names.front()];
+  if (owner.starts_with(uuid + ':') && !believed_.contains(owner) &&
+      world_.now() - std::max(from, since) > last_look)
+    fail("a caller leaves \"" + wanted.names.front() + "\", which " + owner + " was granted for it");
+}
+
 void judge::on_release(engine::lease_state_ptr const& lease, std::string const& owner) {
   if (servers_.size() > 1) may_last_[owner] = lease->deadline();
   std::erase_if(holders_, [&](holder const& entry) { return entry.lease == lease; });
@@ -178,8 +197,15 @@ void judge::check() {
   if (!late_copies_) check_waiting();
 }
 
+void judge::note_owner(part const& wanted) {
+  auto& known = owners_[wanted.names.front()];
+  auto const owner = servers_.front()->data().text_of(wanted.names.front());
+  if (known.owner != owner) known = {.owner = std::string{owner}, .since = world_.now()};
+}
+
 void judge::check_waiting() {
   for (auto& [key, entry] : waiting_) {
+    if (answers_ && has_owner(entry.wanted)) note_owner(entry.wanted);
     auto const free =
         entry.callers > 0 && std::ranges::all_of(entry.wanted.names, [&](std::string const& name) {
           return is_free(servers_, entry.wanted, name, key.amount, world_.now());

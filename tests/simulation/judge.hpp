@@ -38,6 +38,8 @@ class judge {
   /// `since`: when the caller began to wait.
   void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
                   time_point since, int amount);
+  /// The last caller of a process leaves as if the lock were busy.
+  void on_left(part const& wanted, std::string const& uuid, time_point since);
   /// The lease is about to be released. A master of several that can't be reached until its deadline isn't
   /// told; the key may last longer there, if a caller with another ttl had asked for it.
   void on_release(engine::lease_state_ptr const& lease, std::string const& owner);
@@ -65,6 +67,10 @@ class judge {
   /// From now on requests may arrive late, which takes a lock for nobody for its ttl: only exclusion and the
   /// order of tokens are judged.
   void expect_late_copies() noexcept { late_copies_ = true; }
+
+  /// No request is disturbed: whoever has been granted a lock hears of it when it asks, at the latest before
+  /// it leaves.
+  void expect_answers() noexcept { answers_ = true; }
 
   /// After all callers have ended, and the clients are shut: all callers were answered, and no permit is
   /// missing.
@@ -104,6 +110,7 @@ class judge {
   void check_token(part const& wanted, std::int64_t token, std::string const& owner);
   void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
   void check_waiting();
+  void note_owner(part const& wanted);
   [[nodiscard]] bool is_excused(server const& at, std::string const& text) const;
 
   world& world_;
@@ -112,6 +119,13 @@ class judge {
   barrier_judge barriers_{world_, [this](std::string const& text) { fail(text); }};
   condition_judge conditions_{world_, [this](std::string const& text) { fail(text); }};
   bool late_copies_ = false;
+  bool answers_ = false;
+  struct key_owner {
+    std::string owner{};
+    time_point since{};
+  };
+  std::map<std::string, key_owner> owners_;            ///< in the keys of names that somebody waits for
+  std::set<std::string> believed_;                     ///< owners whose callers were given the lock
   std::map<std::string, judging::token_rule> tokens_;  ///< by name
   std::vector<holder> holders_;
   std::vector<kept_hold> kept_;

@@ -114,6 +114,8 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
     return;
   }
   if (!lease) {
+    if (!failure && !stop_.stop_requested() && queue_->waiters.empty())
+      judge_.on_left(habits_.wanted, host_.core().constants().uuid, since_);
     next();
     return;
   }

@@ -28,6 +28,7 @@ stage::stage(std::uint64_t seed, network conditions, int masters)
     ++messages_;
     return calm_ || !given_.delay_of_message ? nanoseconds{0} : given_.delay_of_message();
   };
+  if (!given_.fate_of) judge_.expect_answers();
   world_.on_step([this] { judge_.check(); });
 }
 

@@ -111,6 +111,18 @@ TEST_F(an_acknowledged_acquisition, gives_copies_a_part_of_the_time_that_a_serve
   EXPECT_EQ(delay_with({.ttl = std::chrono::hours{1}, .fsynced = true}), milliseconds{1500});
 }
 
+/// The server carries them out one after the other.
+TEST_F(an_acknowledged_acquisition, waits_behind_all_that_are_under_way_but_for_no_more_than_some) {
+  lock_options const wanted{.ttl = milliseconds{400}, .replicas = 2};
+  acquire(wanted);
+  EXPECT_EQ(acknowledgements_.delay(), milliseconds{200});
+  acquire(wanted);
+  acquire(wanted);
+  EXPECT_EQ(acknowledgements_.delay(), milliseconds{400});
+  for (auto i = 0; i != 100; ++i) acquire(wanted);
+  EXPECT_EQ(acknowledgements_.delay(), milliseconds{800});
+}
+
 TEST_F(an_acknowledged_acquisition, is_not_begun_without_memory_for_the_script) {
   backend_.out_of_memory = 1;
   EXPECT_THROW(acquire(), std::bad_alloc);

@@ -11,14 +11,14 @@ using namespace std::chrono_literals;
 
 constexpr time_point start{std::chrono::hours{24}};
 
-net::response refused(bool resent = false) {
+net::response refusal(bool resent = false) {
   return {.reply = resp::make_error("BUSY a script"), .sent = true, .resent = resent};
 }
 net::response answered() { return {.reply = resp::make_integer(1), .sent = true}; }
 
 TEST(readiness_of_a_server, is_asked_for_again_until_it_answers) {
   readiness request{client_options{}};
-  auto busy = refused();
+  auto busy = refusal();
   EXPECT_TRUE(request.next_copy(busy, start));
   auto last = answered();
   EXPECT_FALSE(request.next_copy(last, start + 1s));
@@ -28,16 +28,16 @@ TEST(readiness_of_a_server, is_asked_for_again_until_it_answers) {
 TEST(readiness_of_a_server, has_an_end) {
   client_options const options{};
   readiness request{options};
-  auto busy = refused();
+  auto busy = refusal();
   EXPECT_TRUE(request.next_copy(busy, start));
   EXPECT_FALSE(request.next_copy(busy, start + options.reply_timeout + options.connect_timeout));
 }
 
 TEST(readiness_of_a_server, tells_that_any_copy_may_have_been_carried_out) {
   readiness request{client_options{}};
-  auto busy = refused(true);
+  auto busy = refusal(true);
   EXPECT_TRUE(request.next_copy(busy, start));
-  auto again = refused();
+  auto again = refusal();
   EXPECT_TRUE(request.next_copy(again, start + 1s));
   EXPECT_TRUE(again.resent);
   auto last = answered();

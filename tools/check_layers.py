@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fails when a file of src/ or cli/ includes something from a layer above its own, or a header and its source what includes them, when one of cli/ looks behind
-the public headers, when a public header includes anything but <holdfast/…> and the standard library (an adapter: and what it adapts), or when a file
-of src/engine reads the clock where no event comes in.
+"""Fails when a file of src/ or cli/ includes something from a layer above its own, when one of cli/ looks behind
+the public headers, when a public header includes anything but <holdfast/…> and the standard library (an adapter: and what it adapts), when a file
+of src/engine reads the clock where no event comes in, or when includes of src/ or cli/ go round in a circle.
 
 Usage: check_layers.py <project folder> | --self-test
 """
@@ -96,6 +96,15 @@ def breaches(folder, wrong):
                     yield f"{file}:{number}: {why}"
 
 
+def circle_in(uses):
+    """The first and the last are the same; None: there is no circle."""
+    try:
+        graphlib.TopologicalSorter(uses).prepare()
+    except graphlib.CycleError as found:
+        return found.args[1]
+    return None
+
+
 def circles(folder):
     """A header and the source of the same name are one: what they include must not include them."""
     names = {str(file.relative_to(folder)) for file in folder.rglob("*.?pp")}
@@ -104,10 +113,8 @@ def circles(folder):
         included = {found[2][:-4] for line in (folder / name).read_text(encoding="utf-8").splitlines()
                     if (found := INCLUDE.match(line)) and found[2] in names}
         uses.setdefault(name[:-4], set()).update(included - {name[:-4]})
-    try:
-        graphlib.TopologicalSorter(uses).prepare()
-    except graphlib.CycleError as found:
-        yield f"{folder}: {' <- '.join(found.args[1])}: includes go round in a circle; what two need wants a file of its own"
+    if circle := circle_in(uses):
+        yield f"{folder}: {' <- '.join(circle)}: includes go round in a circle; what two need wants a file of its own"
 
 
 def clock_breaches(engine):
@@ -144,6 +151,8 @@ def self_test():
     assert not wrong_in_public("mutex.hpp", "<", "stop_token")
     assert CLOCK.search("  start(boot_clock::now());")
     assert not CLOCK.search("  std::chrono::time_point<boot_clock> now;")
+    assert circle_in({"net/a": {"net/b"}, "net/b": {"net/c"}, "net/c": {"net/a"}})
+    assert not circle_in({"net/a": {"net/b", "net/c"}, "net/b": {"net/c"}, "net/c": set()})
     assert not may_read_clock("contention/grants.cpp")
     assert may_read_clock("renewer.cpp")
     assert may_read_clock("quorum/node.cpp")

@@ -16,7 +16,7 @@ namespace holdfast::server {
 template <std::size_t Size>
 class kept_texts {
  public:
-  explicit constexpr kept_texts(std::string_view const prefix = {}) : prefix_{prefix} {}
+  explicit constexpr kept_texts(std::string_view const before_number = {}) : prefix_{before_number} {}
 
   /// The prefix, and the number in decimal; a reference of the caller's own.
   [[nodiscard]] abi::string* of(std::int64_t const number) {

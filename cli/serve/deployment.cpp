@@ -101,8 +101,7 @@ void deployment::note(std::string trouble) {
 }
 
 /// A server that refuses can be asked. Returns whether the work was done.
-template <class Work>
-bool deployment::try_to(Work const work) {
+bool deployment::try_to(std::function<void()> const& work) {
   try {
     work();
     note({});

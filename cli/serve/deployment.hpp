@@ -10,6 +10,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -81,8 +82,7 @@ class deployment {
   void follow(std::stop_token const& stop);
   void search(std::stop_token const& stop);
   void note(std::string trouble);
-  template <class Work>
-  bool try_to(Work work);
+  bool try_to(std::function<void()> const& work);
   [[nodiscard]] bool rest(std::stop_token const& stop, time duration);
 
   void feel_all(probe::lock_survey& survey, std::stop_token const& stop, int round);

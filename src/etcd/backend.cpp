@@ -55,6 +55,8 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
     for (auto const& [owner, each] : all) {
       if (!each->held && each->watch == 0 && each->lease) wake(*each);
     }
+    // Each renewal watches anew.
+    if (std::exchange(holders_unwatched_, false) && events_.broken) events_.broken();
   });
 }
 
@@ -209,6 +211,7 @@ void backend::on_changed(std::uint64_t watch) {
 void backend::on_watch_over(std::uint64_t watch) {
   if (auto const known = watches_.extract(watch)) {
     known.mapped()->watch = 0;
+    holders_unwatched_ = holders_unwatched_ || known.mapped()->held;
   } else if (!forget_observed(watch)) {
     return;
   }

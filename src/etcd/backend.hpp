@@ -154,7 +154,8 @@ class backend final : public engine::lock_backend {
   server server_;
   leases leases_;
   viewing viewing_;
-  reactor::timer wake_all_{{}};  ///< watches have ended: who waits asks again
+  bool holders_unwatched_ = false;  ///< the watch of a holder's own key has ended
+  reactor::timer wake_all_{{}};     ///< watches have ended: who waits asks again
 };
 
 template <class Outcome, class Answer>
@@ -165,9 +166,9 @@ engine::answer<Outcome> backend::no_outcome(response<Answer> const& answer) cons
     auto text = answer.ended.text;
     if (answer.ended.type == full)
       text += "; compact and defragment it, and disarm the alarm (etcdctl compact, defrag, alarm disarm)";
-    return {.content = engine::refused{.text = std::move(text)}};
+    return {.content = engine::refused{.text = std::move(text), .resent = answer.resent}};
   }
-  return {.content = engine::failed{.reason = server_.explain(answer.ended)}};
+  return {.content = engine::failed{.reason = server_.explain(answer.ended), .sent = answer.resent}};
 }
 
 }  // namespace holdfast::etcd

@@ -149,6 +149,7 @@ void backend::begin_passing(std::shared_ptr<passing> const& all) {
         auto& old = *all->from;
         auto& fresh = *all->to->of;
         if (failure != nullptr) {
+          leases_.give(*fresh.lease, fresh.claim, boot_clock::now());
           fresh.lease.reset();
           end_without(no_outcome<engine::passed>(*failure), true);
           return;

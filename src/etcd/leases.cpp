@@ -1,6 +1,7 @@
 #include "etcd/leases.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::etcd {
@@ -64,12 +65,17 @@ void leases::when_granted(lease_ptr const& wanted, scripting::send_options const
     done(nullptr);
     return;
   }
-  wanted->until_granted.push_back(std::move(done));
+  wanted->until_granted.push_back({std::move(done), server_.patient_until(send, boot_clock::now())});
   if (!std::exchange(wanted->granting, true)) grant(wanted, send);
 }
 
 void leases::grant(lease_ptr const& wanted, scripting::send_options const& send) {
-  server_.grant(wanted->ttl, send, [this, wanted](response<lease_grant>&& answer) {
+  auto const until = server_.patient_until(send, boot_clock::now());
+  server_.grant(wanted->ttl, send, [this, wanted, until](response<lease_grant>&& answer) {
+    if (answer.failure && !stopped_) {
+      fail_impatient(wanted, until, answer);
+      return;
+    }
     wanted->granting = false;
     auto const fits = answer.ok() && answer.value.ttl <= wanted->ttl;
     if (answer.ok() && !fits) {
@@ -84,9 +90,27 @@ void leases::grant(lease_ptr const& wanted, scripting::send_options const& send)
       wanted->used_at = answer.sent_at;
       loop_.arm(wanted->tick, wanted->alive_from + interval_of(*wanted));
     }
-    for (auto const& each : std::exchange(wanted->until_granted, {})) each(fits ? nullptr : &answer);
+    for (auto const& each : std::exchange(wanted->until_granted, {})) each.done(fits ? nullptr : &answer);
     if (!fits) std::erase(all_, wanted);
   });
+}
+
+/// The request was made with the patience of one of them; the others ask on for as long as theirs lasts.
+void leases::fail_impatient(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer) {
+  auto& all = wanted->until_granted;
+  auto const rest =
+      std::ranges::stable_partition(all, [until](auto const& each) { return each.patient_until > until; });
+  std::vector<held_lease::applicant> const failed{std::move_iterator{rest.begin()},
+                                                  std::move_iterator{rest.end()}};
+  all.erase(rest.begin(), rest.end());
+  wanted->granting = !all.empty();
+  if (wanted->granting) {
+    auto const next = std::ranges::min(all, {}, &held_lease::applicant::patient_until).patient_until;
+    grant(wanted, {.while_down = net::retry_policy::endless, .give_up = next});
+  } else {
+    std::erase(all_, wanted);
+  }
+  for (auto const& each : failed) each.done(&answer);
 }
 
 void leases::confirm(lease_ptr const& wanted, std::function<void(bool)> done) {
@@ -119,6 +143,8 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
     return;
   }
   if (lease->asked_at == time_point{}) return;
+  // It would never count. When its patience is over, another member is asked.
+  if (term < lease->newest_term) return;
   lease->newest_answer = {
       .from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
   if (!stopped_) loop_.arm(lease->tick, lease->newest_answer.from + interval_of(*lease));
@@ -126,6 +152,7 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
 }
 
 void leases::note_majority(held_lease& under, outcome const& answer, time_point sent_at) noexcept {
+  under.newest_term = std::max(under.newest_term, answer.term);
   if (answer.term == under.newest_answer.term && sent_at >= under.newest_answer.answered_at)
     under.alive_from = std::max(under.alive_from, under.newest_answer.from);
 }

@@ -1,6 +1,7 @@
 /// The leases that a client has in etcd: one for each ttl, and more where it has several keys of one name.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -30,6 +31,7 @@ struct held_lease {
     time_point answered_at{};
     std::uint64_t term = 0;
   } newest_answer{};
+  std::uint64_t newest_term = 0;  ///< in which a majority has answered
   time_point
       asked_at{};     ///< when a keep-alive was sent that isn't answered; the clock's epoch: there is none
   bool over = false;  ///< the server has forgotten it, and all its keys
@@ -39,7 +41,11 @@ struct held_lease {
   bool retired = false;
 
   using handler = std::function<void(response<lease_grant> const*)>;
-  std::vector<handler> until_granted{};
+  struct applicant {
+    handler done{};
+    time_point patient_until{};
+  };
+  std::vector<applicant> until_granted{};
   std::vector<std::function<void(bool alive)>> until_alive{};  ///< for the next answer
   std::set<std::string, std::less<>> claims{};                 ///< of its keys
   time_point used_at{};
@@ -82,6 +88,7 @@ class leases {
 
  private:
   void grant(lease_ptr const& wanted, scripting::send_options const& send);
+  void fail_impatient(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer);
   void ask(held_lease& about, time_point now);
   void look(lease_ptr const& at);
   void sweep(lease_ptr const& under);

@@ -55,6 +55,10 @@ class server {
   /// Behind that: all requests fail, and all later ones, these at once.
   void fail_all();
 
+  /// Until when a request is tried that begins then.
+  [[nodiscard]] time_point patient_until(scripting::send_options const& send,
+                                         time_point begun) const noexcept;
+
   /// For a caller.
   [[nodiscard]] std::shared_ptr<error const> explain(status const& ended) const;
 
@@ -68,7 +72,6 @@ class server {
   void attempt(question_ptr const& asked);
   void on_answer(question_ptr const& asked, status const& ended);
   void end(question_ptr const& asked, status const& ended, std::shared_ptr<error const> const& failure);
-  [[nodiscard]] time_point limit_of(question const& asked) const noexcept;
 
   reactor::loop& loop_;
   engine::client_constants const& client_;

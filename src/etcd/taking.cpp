@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 #include <utility>
+#include <variant>
 
 #include "etcd/backend.hpp"
 #include "etcd/keys.hpp"
@@ -55,6 +56,7 @@ void backend::take(taking_ptr const& wanted) {
   leases_.when_granted(of.lease, wanted->send, [this, wanted](response<lease_grant> const* failure) {
     auto& granted = *wanted->of;
     if (failure != nullptr) {
+      leases_.give(*granted.lease, granted.claim, boot_clock::now());
       granted.lease.reset();
       finish_failed(wanted, *failure);
       return;
@@ -264,9 +266,15 @@ void backend::finish_busy(taking_ptr const& wanted, found const& first) {
 
 void backend::finish(taking_ptr const& wanted, engine::answer<engine::verdict>&& result) {
   auto const of = wanted->of;
+  auto const* const found = result.outcome();
+  // The engine forgets who has tried in vain, though an earlier copy of the request may still be carried out.
+  auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !wanted->join;
   auto done = std::exchange(wanted->done, {});
   done(std::move(result));
-  if (of->revision == 0 && !of->unsure && of->next.empty()) drop(of);
+  if (of->revision == 0 && (!of->unsure || forgotten) && of->next.empty()) {
+    if (of->unsure) leave_behind(*of);
+    drop(of);
+  }
   go_on(of);
 }
 

@@ -10,6 +10,9 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
+#include <optional>
+#include <thread>
+
 namespace holdfast::test {
 namespace {
 
@@ -92,6 +95,85 @@ TEST_F(etcd_faults, a_late_request_of_a_reader_or_a_candidate_leaves_no_key_eith
   EXPECT_TRUE(other.valid());
   EXPECT_TRUE(reads.try_acquire());
   EXPECT_TRUE(contested.try_campaign("value"));
+}
+
+/// FOUND 403.
+TEST_F(etcd_faults, a_try_that_is_carried_out_behind_a_busy_answer_leaves_no_key) {
+  mutex lasting{etcd_, "lasting_try", {.ttl = 3s}};
+  auto const other = lasting.acquire();
+  mutex lock{etcd_, "late_try", {.ttl = 3s}};
+  the_store().hold_back_next_put("late_try/1");
+  EXPECT_FALSE(lock.try_acquire());
+  ASSERT_TRUE(the_store().holds_back());
+  the_store().remove("late_try/1");
+  the_store().carry_out();
+  ASSERT_THAT(the_store().keys("late_try/"), SizeIs(1));
+  EXPECT_TRUE(eventually([] { return the_store().keys("late_try/").empty(); }));
+  EXPECT_TRUE(other.valid());
+  EXPECT_TRUE(lock.try_acquire());
+}
+
+TEST_F(etcd_faults, a_try_of_a_reader_that_is_carried_out_late_leaves_no_key_either) {
+  mutex lasting{etcd_, "lasting_reader", {.ttl = 3s}};
+  auto const other = lasting.acquire();
+  shared_mutex lock{etcd_, "late_look", {.ttl = 3s}};
+  the_store().hold_back_next_put("late_look/1");
+  EXPECT_FALSE(lock.try_acquire_shared());
+  ASSERT_TRUE(the_store().holds_back());
+  the_store().remove("late_look/1");
+  the_store().carry_out();
+  ASSERT_THAT(the_store().keys("late_look/"), SizeIs(1));
+  EXPECT_TRUE(eventually([] { return the_store().keys("late_look/").empty(); }));
+  EXPECT_TRUE(other.valid());
+}
+
+/// FOUND 405.
+TEST_F(etcd_faults, a_caller_outlasts_another_who_has_asked_for_the_same_lease) {
+  client etcd{url, {.patience = 6s}};
+  mutex early{etcd, "early", {.ttl = 5s}};
+  mutex late{etcd, "later", {.ttl = 5s}};
+  auto const before = the_store().grants_without_answer();
+  the_store().answer_grants(false);
+  std::jthread first{[&] { EXPECT_THROW((void)early.acquire(), error); }};
+  // Some seconds later: the pauses between the requests grow to half a second.
+  ASSERT_TRUE(eventually([&] { return the_store().grants_without_answer() > before + 9; }));
+  std::optional<lease> held;
+  std::jthread second{[&] { EXPECT_NO_THROW(held = late.acquire()); }};
+  first.join();
+  the_store().answer_grants(true);
+  second.join();
+  EXPECT_TRUE(held && held->valid());
+}
+
+/// FOUND 406.
+TEST_F(etcd_faults, a_holder_whose_watch_has_ended_hears_that_its_key_is_gone_before_it_renews) {
+  mutex lock{etcd_, "unwatched", {.ttl = 300s, .renew_every = 100s}};
+  auto held = lock.acquire();
+  held.renew();  // the watch begins
+  the_store().remove(the_store().keys("unwatched/").at(0));
+  the_store().end_watches();
+  EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::key_gone; }));
+}
+
+/// FOUND 407.
+TEST_F(etcd_faults, a_request_for_a_lock_waits_with_pauses_for_a_leader_that_was_not_replaced) {
+  mutex lasting{etcd_, "replaced", {.ttl = 2s}};
+  mutex lock{etcd_, "meanwhile", {.ttl = 2s}};
+  auto const held = lasting.acquire();
+  the_store().set_terms(2, 1);
+  ASSERT_TRUE(eventually([&] { return held.lost_because() != loss_cause::none; }));
+  auto const before = etcd_.stats().commands;
+  auto const refused = [&] {
+    try {
+      return !lock.try_acquire_for(1s);
+    } catch (error const&) {
+      return true;
+    }
+  };
+  EXPECT_TRUE(refused());
+  EXPECT_LT(etcd_.stats().commands - before, 100);
+  the_store().set_terms(2, 2);
+  EXPECT_TRUE(lock.try_acquire_for(wait_limit));
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 #include <memory>
 #include <utility>
+#include <variant>
 
 namespace holdfast::test {
 namespace {
@@ -25,7 +28,11 @@ class memory_channel final : public etcd::channel {
     }
   }
   void grant(std::chrono::seconds ttl, milliseconds /*timeout*/, handler<etcd::lease_grant> done) override {
-    done({.sent = true}, the_store().grant(ttl));
+    if (auto const given = the_store().grant(ttl)) {
+      done({.sent = true}, *given);
+    } else {
+      done({.type = etcd::status::kind::unreachable, .sent = true, .text = "no answer"}, {});
+    }
   }
   void revoke(std::int64_t lease, milliseconds /*timeout*/, std::function<void(etcd::status)> done) override {
     the_store().revoke(lease);
@@ -38,10 +45,12 @@ class memory_channel final : public etcd::channel {
   void keep_alive(std::int64_t lease) override {
     events_.alive(lease, the_store().keep_alive(lease), the_store().term_of_keep_alives());
   }
-  void watch(std::uint64_t /*number*/, std::string const& /*key*/, std::string const& /*end*/,
-             std::int64_t /*from_revision*/, interest /*wanted*/) override {}
-  void unwatch(std::uint64_t /*number*/) override {}
-  void go_on_to_next() override {}
+  void watch(std::uint64_t number, std::string const& /*key*/, std::string const& /*end*/,
+             std::int64_t /*from_revision*/, interest /*wanted*/) override {
+    the_store().note_watch(number, [over = events_.watch_over, number] { over(number); });
+  }
+  void unwatch(std::uint64_t number) override { the_store().forget_watch(number); }
+  void go_on_to_next() override { events_.keep_alive_broken({}); }
 
  private:
   etcd::channel_events const events_;
@@ -64,9 +73,44 @@ void store::set_terms(std::uint64_t of_transactions, std::uint64_t of_keep_alive
   keep_alive_term_ = of_keep_alives;
 }
 
-void store::hold_back_next_put() {
+void store::hold_back_next_put(std::string const& meanwhile) {
   guard const hold{guard_};
   holds_next_back_ = true;
+  meanwhile_ = meanwhile;
+}
+
+void store::answer_grants(bool answered) {
+  guard const hold{guard_};
+  answers_grants_ = answered;
+}
+
+int store::grants_without_answer() const {
+  guard const hold{guard_};
+  return grants_without_answer_;
+}
+
+void store::note_watch(std::uint64_t number, std::function<void()> end) {
+  guard const hold{guard_};
+  watches_.insert_or_assign(number, std::move(end));
+}
+
+void store::forget_watch(std::uint64_t number) {
+  guard const hold{guard_};
+  watches_.erase(number);
+}
+
+void store::end_watches() {
+  std::map<std::uint64_t, std::function<void()>> all;
+  {
+    guard const hold{guard_};
+    all.swap(watches_);
+  }
+  for (auto const& [number, end] : all) end();
+}
+
+void store::remove(std::string const& key) {
+  guard const hold{guard_};
+  keys_.erase(key);
 }
 
 bool store::holds_back() const {
@@ -105,15 +149,20 @@ std::optional<etcd::outcome> store::transact(etcd::transaction const& request) {
       request.then, [](auto const& each) { return std::holds_alternative<etcd::put>(each); });
   if (puts && std::exchange(holds_next_back_, false)) {
     held_back_ = request;
+    if (!meanwhile_.empty()) (void)carry_out(etcd::operation{etcd::put{.key = meanwhile_, .lease = 1}});
     return std::nullopt;
   }
   return carry_out(request);
 }
 
-etcd::lease_grant store::grant(std::chrono::seconds ttl) {
+std::optional<etcd::lease_grant> store::grant(std::chrono::seconds ttl) {
   guard const hold{guard_};
+  if (!answers_grants_) {
+    ++grants_without_answer_;
+    return std::nullopt;
+  }
   leases_.emplace(++last_lease_, ttl);
-  return {.id = last_lease_, .ttl = ttl};
+  return etcd::lease_grant{.id = last_lease_, .ttl = ttl};
 }
 
 void store::revoke(std::int64_t lease) {

@@ -270,7 +270,7 @@ void backend::drop(place_ptr const& of) noexcept {
 }
 
 void backend::leave_behind(place& of) {
-  if (of.lease && !of.lease->over && !of.key.empty()) leases_.leave_behind(*of.lease, of.key, of.value);
+  if (of.lease && !of.lease->over && !of.key.empty()) leases::leave_behind(*of.lease, of.key);
 }
 
 }  // namespace holdfast::etcd

@@ -54,9 +54,9 @@ void leases::give(held_lease& from, std::string_view claim, time_point now) noex
   if (from.retired && from.claims.empty() && !stopped_) loop_.arm(from.tick, now);
 }
 
-void leases::leave_behind(held_lease& under, std::string key, std::string value) {
+void leases::leave_behind(held_lease& under, std::string key) {
   under.retired = true;
-  under.left_behind.push_back({std::move(key), std::move(value)});
+  under.left_behind.push_back(std::move(key));
 }
 
 void leases::when_granted(lease_ptr const& wanted, scripting::send_options const& send,
@@ -192,10 +192,10 @@ void leases::look(lease_ptr const& at) {
   ask(*at, now);
 }
 
+/// Whatever their values are: a release by force, or a proclamation, may have changed them.
 void leases::sweep(lease_ptr const& under) {
   for (auto const& each : under->left_behind) {
-    server_.transact({.when = {{.key = each.key, .equals = each.value}}, .then = {remove{each.key}}},
-                     {.while_down = net::retry_policy::little}, [](response<outcome>&&) {});
+    server_.transact({.then = {remove{each}}}, {.while_down = net::retry_policy::little}, [](response<outcome>&&) {});
   }
 }
 

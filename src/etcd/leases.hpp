@@ -49,11 +49,7 @@ struct held_lease {
   std::vector<std::function<void(bool alive)>> until_alive{};  ///< for the next answer
   std::set<std::string, std::less<>> claims{};                 ///< of its keys
   time_point used_at{};
-  struct remains {
-    std::string key;
-    std::string value;
-  };
-  std::vector<remains> left_behind{};  ///< to be deleted again and again while it lives
+  std::vector<std::string> left_behind{};  ///< keys that are deleted again and again while it lives
   reactor::timer tick{{}};
 };
 using lease_ptr = std::shared_ptr<held_lease>;
@@ -70,8 +66,9 @@ class leases {
   [[nodiscard]] lease_ptr take(std::string_view claim, std::chrono::seconds ttl);
   [[nodiscard]] bool has(std::int64_t id) const noexcept;
   void give(held_lease& from, std::string_view claim, time_point now) noexcept;
-  /// A key that may be there, or appear, and mustn't stay.
-  void leave_behind(held_lease& under, std::string key, std::string value);
+  /// A key that may be there, or appear, and mustn't stay. Nobody makes it anew for anything else: its lease is
+  /// in its name, and gets no new keys.
+  static void leave_behind(held_lease& under, std::string key);
 
   /// `done` hears why not, or null.
   void when_granted(lease_ptr const& wanted, scripting::send_options const& send, held_lease::handler done);

@@ -97,6 +97,21 @@ TEST_F(etcd_faults, a_late_request_of_a_reader_or_a_candidate_leaves_no_key_eith
   EXPECT_TRUE(contested.try_campaign("value"));
 }
 
+/// FOUND 404.
+TEST_F(etcd_faults, a_late_key_that_a_release_by_force_has_asked_for_is_deleted_too) {
+  mutex lasting{etcd_, "lasting_asked", {.ttl = 3s}};
+  auto const other = lasting.acquire();
+  mutex lock{etcd_, "late_asked", {.ttl = 3s}};
+  the_store().hold_back_next_put();
+  auto held = lock.acquire();
+  ASSERT_TRUE(the_store().holds_back());
+  EXPECT_EQ(held.release(), release_result::released);
+  the_store().carry_out("\nasked somebody");
+  ASSERT_THAT(the_store().keys("late_asked/"), SizeIs(1));
+  EXPECT_TRUE(eventually([] { return the_store().keys("late_asked/").empty(); }));
+  EXPECT_TRUE(other.valid());
+}
+
 /// FOUND 403.
 TEST_F(etcd_faults, a_try_that_is_carried_out_behind_a_busy_answer_leaves_no_key) {
   mutex lasting{etcd_, "lasting_try", {.ttl = 3s}};

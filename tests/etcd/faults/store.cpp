@@ -118,9 +118,15 @@ bool store::holds_back() const {
   return held_back_.has_value();
 }
 
-void store::carry_out() {
+void store::carry_out(std::string const& added) {
   guard const hold{guard_};
-  if (auto const late = std::exchange(held_back_, {})) (void)carry_out(*late);
+  auto const late = std::exchange(held_back_, {});
+  if (!late) return;
+  (void)carry_out(*late);
+  for (auto const& each : late->then) {
+    auto const* const put = std::get_if<etcd::put>(&each);
+    if (put != nullptr && keys_.contains(put->key)) keys_[put->key].value += added;
+  }
 }
 
 std::vector<std::string> store::keys(std::string const& prefix) const {

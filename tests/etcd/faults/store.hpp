@@ -23,8 +23,8 @@ class store {
   /// program makes that key meanwhile, unless it's empty.
   void hold_back_next_put(std::string const& meanwhile = {});
   [[nodiscard]] bool holds_back() const;
-  /// Carries it out: it was on its way for long.
-  void carry_out();
+  /// Carries it out: it was on its way for long. Somebody adds these words to the value of the key at once.
+  void carry_out(std::string const& added = {});
   /// False: requests for a lease get no answer.
   void answer_grants(bool answered);
   [[nodiscard]] int grants_without_answer() const;

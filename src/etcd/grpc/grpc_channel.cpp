@@ -107,7 +107,7 @@ void grpc_channel::ask_with_token(Request request, milliseconds timeout, Start s
       std::move(request), timeout, start,
       [this, kept = std::move(kept), timeout, start, done, again](
           ::grpc::Status const& ended, Response const& answer, std::string const& endpoint) {
-        if (again && needs_new_token(ended)) {
+        if (again && !settings_.user.empty() && needs_new_token(ended)) {
           {
             guard const held{mutex_};
             if (state_ == state::ready) state_ = state::unknown;
@@ -206,11 +206,15 @@ void grpc_channel::authenticate(std::shared_ptr<introduction> const& all) {
           conclude({});
           return;
         }
+        // A stream of watches has its token from its beginning: all later ones would be refused.
+        std::shared_ptr<watch_stream> outdated;
         if (ended.ok()) {
           guard const held{mutex_};
           token_ = answer.token();
+          outdated = std::exchange(watches_, nullptr);
         }
         conclude(read(ended, endpoint));
+        if (outdated) outdated->end();
       });
 }
 

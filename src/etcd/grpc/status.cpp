@@ -15,6 +15,8 @@ kind kind_of(::grpc::Status const& ended) {
     return kind::unauthorized;
   if (has(text, "lease not found")) return kind::no_such_lease;
   if (has(text, "database space exceeded")) return kind::full;
+  // The member has more to carry out than it can, and another one may have less.
+  if (has(text, "too many requests")) return kind::unreachable;
   if (has(text, "http1.x") || has(text, "Unexpected HTTP/1.x")) return kind::not_etcd;
   switch (ended.error_code()) {
     case ::grpc::StatusCode::OK:
@@ -36,9 +38,10 @@ kind kind_of(::grpc::Status const& ended) {
   }
 }
 
-/// The connection was never made.
-bool never_left(std::string const& text) {
-  return has(text, "failed to connect") || has(text, "DNS resolution failed") || has(text, "no leader");
+/// The connection was never made, or etcd refuses before it proposes anything.
+bool never_carried_out(std::string const& text) {
+  return has(text, "failed to connect") || has(text, "DNS resolution failed") || has(text, "no leader") ||
+         has(text, "too many requests");
 }
 
 }  // namespace
@@ -47,12 +50,15 @@ status read(::grpc::Status const& ended, std::string const& endpoint) {
   if (ended.ok()) return {.type = kind::ok, .sent = true};
   auto const& text = ended.error_message();
   return {.type = kind_of(ended),
-          .sent = !never_left(text),
+          .sent = !never_carried_out(text),
           .text = endpoint + ": " + (text.empty() ? std::string{"no answer"} : text)};
 }
 
 bool needs_new_token(::grpc::Status const& ended) {
-  return !ended.ok() && has(ended.error_message(), "invalid auth token");
+  if (ended.ok()) return false;
+  auto const& text = ended.error_message();
+  return has(text, "invalid auth token") || has(text, "revision of auth store is old") ||
+         has(text, "revision in header is old") || has(text, "user name is empty");
 }
 
 }  // namespace holdfast::etcd

@@ -31,6 +31,11 @@ class viewer {
   virtual void look(std::vector<std::string> names, std::size_t queue_entries,
                     handler<std::vector<lock_state>> done) = 0;
 
+  /// The leases of those that wait for this lock, in their order: so many at most. Their values aren't read, which
+  /// may be long: of a candidate each says what it will proclaim.
+  virtual void find_waiters(std::string const& name, std::size_t most,
+                            handler<std::vector<std::string>> done) = 0;
+
   /// A part of the names, in the order of their keys.
   struct page {
     std::vector<std::string> names{};

@@ -94,6 +94,27 @@ void viewing::add_times(std::shared_ptr<look_under_way> const& whole) {
   }
 }
 
+void viewing::find_waiters(std::string const& name, std::size_t most,
+                           handler<std::vector<std::string>> done) {
+  auto const folder = keys::folder(prefix_, name);
+  range const wanted{.key = folder,
+                     .end = keys::end_of(folder),
+                     .limit = std::max<std::int64_t>(fewest_keys, static_cast<std::int64_t>(most) + 1),
+                     .without_values = true};
+  server_.transact({.then = {wanted}}, {},
+                   [this, name, most, done = std::move(done)](response<outcome>&& answer) {
+                     std::vector<std::string> waiters;
+                     if (auto failure = failure_of(answer)) {
+                       done(std::move(failure), std::move(waiters));
+                       return;
+                     }
+                     auto const queue = read_queue(prefix_, name, answer.value.answers.at(0), most).queue;
+                     waiters.reserve(queue.size());
+                     for (auto const& each : queue) waiters.push_back(each.lease);
+                     done(nullptr, std::move(waiters));
+                   });
+}
+
 void viewing::find(std::string const& start, std::string const& from, handler<page> done) {
   auto const first = prefix_ + (from.empty() ? start : from);
   range const wanted{.key = first.empty() ? std::string(1, '\0') : first,

@@ -28,6 +28,8 @@ class viewing final : public viewer {
 
   void look(std::vector<std::string> names, std::size_t queue_entries,
             handler<std::vector<lock_state>> done) override;
+  void find_waiters(std::string const& name, std::size_t most,
+                    handler<std::vector<std::string>> done) override;
   void find(std::string const& start, std::string const& from, handler<page> done) override;
   void read_leader(std::string const& name, handler<leading> done) override;
   void ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) override;

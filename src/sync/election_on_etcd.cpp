@@ -22,13 +22,13 @@ leader_look look_at_leader(engine::core& core, std::string const& name) {
 }
 
 std::vector<process_info> candidates(engine::core& core, std::string const& name) {
-  using states = std::vector<lock_state>;
-  auto const seen = core.requests().ask_viewer<states>([&](viewer& view, viewer::handler<states> done) {
-    view.look({name}, most_candidates, std::move(done));
+  using leases = std::vector<std::string>;
+  auto waiters = core.requests().ask_viewer<leases>([&](viewer& view, viewer::handler<leases> done) {
+    view.find_waiters(name, most_candidates, std::move(done));
   });
   std::vector<process_info> all;
-  all.reserve(seen.front().queue.size());
-  for (auto const& waiter : seen.front().queue) all.push_back(waiter.process);
+  all.reserve(waiters.size());
+  for (auto& each : waiters) all.push_back({.owner = std::move(each)});
   return all;
 }
 

@@ -166,6 +166,21 @@ TEST_F(etcd_election, names_candidates_of_which_the_next_one_can_be_chosen) {
   gives_up.request_stop();
 }
 
+/// FOUND 414: their values together were more than gRPC takes for an answer.
+TEST(etcd_election_candidates, may_have_long_values) {
+  etcd_cluster const one;
+  client etcd{one.url(), {.patience = wait_limit}};
+  std::string const longest(1'400'000, 'x');
+  for (int i = 0; i != 50; ++i) {
+    auto const granted =
+        one.ctl({"lease", "grant", "600", "--write-out=simple"});  // "lease ID granted with …"
+    auto const lease = granted.substr(6, granted.find(' ', 6) - 6);
+    process puts{one.ctl_words({"put", "--lease=" + lease, "long/" + lease}), {}, longest};
+    ASSERT_EQ(puts.wait(), 0) << puts.err();
+  }
+  EXPECT_THAT(election(etcd, "long").candidates(), SizeIs(49));
+}
+
 TEST_F(etcd_election, is_excluded_by_a_mutex_of_its_name_which_leads_nothing) {
   mutex lock{first_, "mutex"};
   election contested{second_, "mutex"};
@@ -264,6 +279,28 @@ TEST(etcd_election_members, goes_on_when_the_leader_of_etcd_is_killed) {
   candidate.join();
   EXPECT_TRUE(eventually(40s, [&] { return seen.last() == "two"; }));
   EXPECT_THAT(seen.terms(), SizeIs(2));
+}
+
+/// By gRPC's signs of life, before it looks again by itself.
+TEST(etcd_election_members, tells_an_observer_whose_member_stands_still) {
+  etcd_cluster all{{.members = 3}};
+  auto const leader = all.leader();
+  auto const watched = (leader + 1) % 3;
+  auto const other = (leader + 2) % 3;
+  client leads{"etcd://" + all.endpoint(leader), {.patience = wait_limit}};
+  client observes{"etcd://" + all.endpoint(watched) + "," + all.endpoint(other),
+                  {.patience = wait_limit, .recheck = 30s}};
+  election here{leads, "still", {.ttl = 300s}};
+  election there{observes, "still"};
+  auto leading = here.campaign("x");
+  observed seen;
+  all.freeze(other);  // so the client asks the one that is to be frozen
+  auto const observer = there.observe(seen.handler());
+  ASSERT_TRUE(eventually([&] { return seen.last() == "x"; }));
+  all.thaw(other);
+  all.freeze(watched);
+  EXPECT_EQ(leading.release(), release_result::released);
+  EXPECT_TRUE(eventually([&] { return seen.last() == "-"; }));
 }
 
 }  // namespace

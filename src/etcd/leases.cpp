@@ -12,14 +12,14 @@ using namespace std::chrono_literals;
 /// Keep-alives within a ttl, as the engine's watchdog has it.
 constexpr int keep_alives_per_ttl = 3;
 /// Before a keep-alive without an answer is sent again, to another member.
-constexpr auto least_patience = 500ms;
-constexpr auto most_patience = 2s;
+constexpr auto shortest_wait = 500ms;
+constexpr auto longest_wait = 2s;
 /// Behind a stream that broke.
 constexpr auto pause = 100ms;
 constexpr milliseconds revoke_timeout{2'000};
 
 /// Not in whole seconds, in which a third of two would be none.
-std::chrono::nanoseconds interval_of(held_lease const& lease) noexcept {
+std::chrono::nanoseconds interval_of(client_lease const& lease) noexcept {
   return std::chrono::nanoseconds{lease.ttl} / keep_alives_per_ttl;
 }
 
@@ -35,7 +35,7 @@ lease_ptr leases::take(std::string_view claim, std::chrono::seconds ttl) {
     each->claims.emplace(claim);
     return each;
   }
-  auto const added = std::make_shared<held_lease>(ttl);
+  auto const added = std::make_shared<client_lease>(ttl);
   added->tick.set([this, weak = std::weak_ptr{added}] {
     if (auto const still = weak.lock()) look(still);
   });
@@ -45,35 +45,35 @@ lease_ptr leases::take(std::string_view claim, std::chrono::seconds ttl) {
 }
 
 bool leases::has(std::int64_t id) const noexcept {
-  return std::ranges::find(all_, id, &held_lease::id) != all_.end();
+  return std::ranges::find(all_, id, &client_lease::id) != all_.end();
 }
 
-void leases::give(held_lease& from, std::string_view claim, time_point now) noexcept {
+void leases::give(client_lease& from, std::string_view claim, time_point now) noexcept {
   if (auto const known = from.claims.find(claim); known != from.claims.end()) from.claims.erase(known);
   from.used_at = now;
   if (from.retired && from.claims.empty() && !stopped_) loop_.arm(from.tick, now);
 }
 
-void leases::leave_behind(held_lease& under, std::string key) {
+void leases::leave_behind(client_lease& under, std::string key) {
   under.retired = true;
   under.left_behind.push_back(std::move(key));
 }
 
 void leases::when_granted(lease_ptr const& wanted, scripting::send_options const& send,
-                          held_lease::handler done) {
+                          client_lease::handler done) {
   if (wanted->id != 0) {
     done(nullptr);
     return;
   }
-  wanted->until_granted.push_back({std::move(done), server_.patient_until(send, boot_clock::now())});
+  wanted->until_granted.push_back({std::move(done), server_.last_attempt_at(send, boot_clock::now())});
   if (!std::exchange(wanted->granting, true)) grant(wanted, send);
 }
 
 void leases::grant(lease_ptr const& wanted, scripting::send_options const& send) {
-  auto const until = server_.patient_until(send, boot_clock::now());
+  auto const until = server_.last_attempt_at(send, boot_clock::now());
   server_.grant(wanted->ttl, send, [this, wanted, until](response<lease_grant>&& answer) {
     if (answer.failure && !stopped_) {
-      fail_impatient(wanted, until, answer);
+      fail_until(wanted, until, answer);
       return;
     }
     wanted->granting = false;
@@ -95,17 +95,17 @@ void leases::grant(lease_ptr const& wanted, scripting::send_options const& send)
   });
 }
 
-/// The request was made with the patience of one of them; the others ask on for as long as theirs lasts.
-void leases::fail_impatient(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer) {
+/// The request was made until one of them has to give up; the others ask on for as long as they may.
+void leases::fail_until(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer) {
   auto& all = wanted->until_granted;
   auto const rest =
-      std::ranges::stable_partition(all, [until](auto const& each) { return each.patient_until > until; });
-  std::vector<held_lease::applicant> const failed{std::move_iterator{rest.begin()},
-                                                  std::move_iterator{rest.end()}};
+      std::ranges::stable_partition(all, [until](auto const& each) { return each.last_attempt_at > until; });
+  std::vector<client_lease::applicant> const failed{std::move_iterator{rest.begin()},
+                                                    std::move_iterator{rest.end()}};
   all.erase(rest.begin(), rest.end());
   wanted->granting = !all.empty();
   if (wanted->granting) {
-    auto const next = std::ranges::min(all, {}, &held_lease::applicant::patient_until).patient_until;
+    auto const next = std::ranges::min(all, {}, &client_lease::applicant::last_attempt_at).last_attempt_at;
     grant(wanted, {.while_down = net::retry_policy::endless, .give_up = next});
   } else {
     std::erase(all_, wanted);
@@ -122,19 +122,19 @@ void leases::confirm(lease_ptr const& wanted, std::function<void(bool)> done) {
   if (wanted->asked_at == time_point{}) ask(*wanted, boot_clock::now());
 }
 
-std::chrono::nanoseconds leases::patience(held_lease const& asked) noexcept {
-  return std::clamp<std::chrono::nanoseconds>(interval_of(asked) / 2, least_patience, most_patience);
+std::chrono::nanoseconds leases::wait_for_answer(client_lease const& asked) noexcept {
+  return std::clamp<std::chrono::nanoseconds>(interval_of(asked) / 2, shortest_wait, longest_wait);
 }
 
-void leases::ask(held_lease& about, time_point now) {
+void leases::ask(client_lease& about, time_point now) {
   if (stopped_ || about.id == 0) return;
   about.asked_at = now;
   channel_.keep_alive(about.id);
-  loop_.arm(about.tick, now + patience(about));
+  loop_.arm(about.tick, now + wait_for_answer(about));
 }
 
 void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term) {
-  auto const known = std::ranges::find(all_, id, &held_lease::id);
+  auto const known = std::ranges::find(all_, id, &client_lease::id);
   if (known == all_.end()) return;
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may leave the list meanwhile
   lease_ptr const lease{*known};
@@ -143,7 +143,7 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
     return;
   }
   if (lease->asked_at == time_point{}) return;
-  // It would never count. When its patience is over, another member is asked.
+  // It would never count. After wait_for_answer() another member is asked.
   if (term < lease->newest_term) return;
   lease->newest_answer = {
       .from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
@@ -151,7 +151,7 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
   for (auto const& each : std::exchange(lease->until_alive, {})) each(true);
 }
 
-void leases::note_majority(held_lease& under, outcome const& answer, time_point sent_at) noexcept {
+void leases::note_majority(client_lease& under, outcome const& answer, time_point sent_at) noexcept {
   under.newest_term = std::max(under.newest_term, answer.term);
   if (answer.term == under.newest_answer.term && sent_at >= under.newest_answer.answered_at)
     under.alive_from = std::max(under.alive_from, under.newest_answer.from);
@@ -185,7 +185,7 @@ void leases::look(lease_ptr const& at) {
   }
   if (at->asked_at != time_point{}) {
     channel_.go_on_to_next();  // it ends the stream: see on_broken
-    loop_.arm(at->tick, now + patience(*at));
+    loop_.arm(at->tick, now + wait_for_answer(*at));
     return;
   }
   if (!at->left_behind.empty()) sweep(at);
@@ -195,7 +195,8 @@ void leases::look(lease_ptr const& at) {
 /// Whatever their values are: a release by force, or a proclamation, may have changed them.
 void leases::sweep(lease_ptr const& under) {
   for (auto const& each : under->left_behind) {
-    server_.transact({.then = {remove{each}}}, {.while_down = net::retry_policy::little}, [](response<outcome>&&) {});
+    server_.transact({.then = {remove{each}}}, {.while_down = net::retry_policy::little},
+                     [](response<outcome>&&) {});
   }
 }
 

@@ -16,8 +16,8 @@
 namespace holdfast::etcd {
 
 /// One lease. It is kept alive while keys are under it.
-struct held_lease {
-  explicit held_lease(std::chrono::seconds time) : ttl{time} {}
+struct client_lease {
+  explicit client_lease(std::chrono::seconds time) : ttl{time} {}
 
   /// For how long a key lasts that is confirmed now, counted from alive_from.
   std::chrono::seconds const ttl;
@@ -43,7 +43,7 @@ struct held_lease {
   using handler = std::function<void(response<lease_grant> const*)>;
   struct applicant {
     handler done{};
-    time_point patient_until{};
+    time_point last_attempt_at{};
   };
   std::vector<applicant> until_granted{};
   std::vector<std::function<void(bool alive)>> until_alive{};  ///< for the next answer
@@ -52,7 +52,7 @@ struct held_lease {
   std::vector<std::string> left_behind{};  ///< keys that are deleted again and again while it lives
   reactor::timer tick{{}};
 };
-using lease_ptr = std::shared_ptr<held_lease>;
+using lease_ptr = std::shared_ptr<client_lease>;
 
 /// All under the client's lock.
 class leases {
@@ -65,18 +65,18 @@ class leases {
   /// key. The claim counts from now on.
   [[nodiscard]] lease_ptr take(std::string_view claim, std::chrono::seconds ttl);
   [[nodiscard]] bool has(std::int64_t id) const noexcept;
-  void give(held_lease& from, std::string_view claim, time_point now) noexcept;
-  /// A key that may be there, or appear, and mustn't stay. Nobody makes it anew for anything else: its lease is
-  /// in its name, and gets no new keys.
-  static void leave_behind(held_lease& under, std::string key);
+  void give(client_lease& from, std::string_view claim, time_point now) noexcept;
+  /// A key that may be there, or appear, and mustn't stay. Nobody makes it anew for anything else: its lease
+  /// is in its name, and gets no new keys.
+  static void leave_behind(client_lease& under, std::string key);
 
   /// `done` hears why not, or null.
-  void when_granted(lease_ptr const& wanted, scripting::send_options const& send, held_lease::handler done);
+  void when_granted(lease_ptr const& wanted, scripting::send_options const& send, client_lease::handler done);
   /// `done` is called when a keep-alive that is sent from now on was answered, or the lease is over.
   void confirm(lease_ptr const& wanted, std::function<void(bool alive)> done);
   void note_over(lease_ptr const& gone);
   /// The answer of a majority to a request that was sent then.
-  static void note_majority(held_lease& under, outcome const& answer, time_point sent_at) noexcept;
+  static void note_majority(client_lease& under, outcome const& answer, time_point sent_at) noexcept;
 
   void on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term);
   void on_broken();
@@ -85,12 +85,12 @@ class leases {
 
  private:
   void grant(lease_ptr const& wanted, scripting::send_options const& send);
-  void fail_impatient(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer);
-  void ask(held_lease& about, time_point now);
+  void fail_until(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer);
+  void ask(client_lease& about, time_point now);
   void look(lease_ptr const& at);
   void sweep(lease_ptr const& under);
   void revoke(lease_ptr const& unused);
-  [[nodiscard]] static std::chrono::nanoseconds patience(held_lease const& asked) noexcept;
+  [[nodiscard]] static std::chrono::nanoseconds wait_for_answer(client_lease const& asked) noexcept;
 
   reactor::loop& loop_;
   server& server_;

@@ -15,6 +15,11 @@ bool mailbox::put(letter&& f) {
   return true;
 }
 
+void mailbox::put_or_call(letter f) {
+  // NOLINTNEXTLINE(bugprone-use-after-move): what isn't put is left as it was
+  if (!put(std::move(f))) f();
+}
+
 void mailbox::close() {
   for (;;) {
     std::vector<letter> all;

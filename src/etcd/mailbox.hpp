@@ -19,6 +19,8 @@ class mailbox : public std::enable_shared_from_this<mailbox> {
 
   /// From any thread. False: it is closed, and `f` as it was.
   bool put(letter&& f);
+  /// The same under the client's lock, and at once if it is closed.
+  void put_or_call(letter f);
   /// Under the client's lock: calls all that is in it. Nothing is called from then on.
   void close();
 

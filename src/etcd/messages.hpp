@@ -66,7 +66,7 @@ struct found {
 struct outcome {
   std::int64_t revision = 0;  ///< of the whole store, after it
   std::uint64_t term = 0;     ///< of the leader, as the member that was asked knows it
-  bool succeeded = false;     ///< the conditions held: these are the answers of `then`
+  bool succeeded = false;     ///< all conditions were true: these are the answers of `then`
   std::vector<found> answers{};
 };
 

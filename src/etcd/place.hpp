@@ -11,8 +11,7 @@
 
 namespace holdfast::etcd {
 
-/// What this client knows of one owner id: its key, if there is one. Requests about it are made one after the
-/// other.
+/// What this client knows of one owner id: its key, if there is one.
 struct place {
   std::string owner{};
   std::string name{};
@@ -25,13 +24,22 @@ struct place {
   std::int64_t seen = 0;        ///< the newest revision of the store in which a renewal has found it
   std::int64_t ahead = 0;       ///< at most so many are before it
   bool unsure = false;          ///< a request without an answer may make the key, perhaps only later
-  bool held = false;            ///< it was the first one
+  bool holds = false;           ///< it was the first one
   std::uint64_t watch = 0;      ///< of the key before it, or of its own when it was renewed; 0: none
   std::string watched{};        ///< that key
-  reactor::timer watching{{}};  ///< it has been held for a while: its own key is watched from then on
+  reactor::timer watching{{}};  ///< it has had the lock for a while: its own key is watched from then on
   reactor::timer end{{}};       ///< the engine hasn't renewed it: its key is deleted then
-  bool busy = false;
-  std::deque<callback<void()>> next{};
+
+  /// Requests about it are made one after the other: calls `step` when all earlier ones have ended. Each
+  /// calls end_step() when it has.
+  void enqueue(callback<void()> step);
+  /// The next step may be the end of this place.
+  void end_step();
+  [[nodiscard]] bool has_more_steps() const noexcept { return !next_.empty(); }
+
+ private:
+  bool busy_ = false;
+  std::deque<callback<void()>> next_{};
 };
 using place_ptr = std::shared_ptr<place>;
 

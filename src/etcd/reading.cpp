@@ -1,11 +1,10 @@
-// What the keys of a lock say. No I/O.
+#include "etcd/reading.hpp"
 
 #include <algorithm>
 #include <span>
 #include <utility>
 
 #include "etcd/keys.hpp"
-#include "etcd/viewing.hpp"
 
 namespace holdfast::etcd {
 namespace {

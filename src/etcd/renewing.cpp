@@ -1,9 +1,8 @@
-// How leases on etcd are renewed: their lease in etcd is extended, and their keys are looked for.
+#include "etcd/renewing.hpp"
 
 #include <algorithm>
 #include <utility>
-
-#include "etcd/backend.hpp"
+#include <variant>
 
 namespace holdfast::etcd {
 namespace {
@@ -15,16 +14,16 @@ constexpr std::size_t keys_per_request = 64;
 
 }  // namespace
 
-struct backend::renewal {
+struct renewing::renewal {
   struct entry {
-    place_ptr of{};
+    place_ptr holder{};
     std::int64_t revision = 0;
     bool gone = false;
   };
 
   milliseconds ttl{};
   scripting::send_options send{};
-  handler<engine::renewals> done{};
+  handler done{};
   std::vector<entry> all{};
   std::size_t extending = 0;  ///< keep-alives without an answer
   std::size_t open = 1;       ///< requests without an answer, and one until all are made
@@ -33,9 +32,8 @@ struct backend::renewal {
   reactor::timer give_up{{}};
 };
 
-void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
-                    std::span<engine::owned const> leases, handler<engine::renewals> done,
-                    scripting::send_options send) {
+void renewing::renew(milliseconds ttl, std::span<engine::owned const> leases, handler done,
+                     scripting::send_options const& send) {
   auto const all = std::make_shared<renewal>();
   all->ttl = ttl;
   all->send = send;
@@ -43,17 +41,18 @@ void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
   all->all.reserve(leases.size());
   std::vector<lease_ptr> under;
   for (auto const& each : leases) {
-    auto of = find(each.owner);
-    auto const gone = !of || !of->held || !of->lease || of->lease->over || of->revision == 0;
-    if (!gone && std::ranges::find(under, of->lease) == under.end()) under.push_back(of->lease);
-    auto const revision = gone ? 0 : of->revision;
-    all->all.push_back({.of = std::move(of), .revision = revision, .gone = gone});
+    auto holder = places_.find(each.owner);
+    auto const gone =
+        !holder || !holder->holds || !holder->lease || holder->lease->over || holder->revision == 0;
+    if (!gone && std::ranges::find(under, holder->lease) == under.end()) under.push_back(holder->lease);
+    auto const revision = gone ? 0 : holder->revision;
+    all->all.push_back({.holder = std::move(holder), .revision = revision, .gone = gone});
   }
   all->extending = under.size();
   for (auto const& each : under) {
     leases_.confirm(each, [this, all, each](bool alive) {
       for (auto& entry : all->all) {
-        if (!alive && entry.of && entry.of->lease == each) entry.gone = true;
+        if (!alive && entry.holder && entry.holder->lease == each) entry.gone = true;
       }
       if (--all->extending == 0) check_all(all);
     });
@@ -70,17 +69,17 @@ void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,
   });
   if (send.give_up != time_point::max()) loop_.arm(all->give_up, send.give_up);
   // No handler is called before this has returned.
-  if (under.empty()) later([this, all] { check_all(all); });
+  if (under.empty()) mail_.put_or_call([this, all] { check_all(all); });
 }
 
-/// Behind the answers to the keep-alives: see held_lease::newest_answer.
-void backend::check_all(std::shared_ptr<renewal> const& all) {
+/// Behind the answers to the keep-alives: see client_lease::newest_answer.
+void renewing::check_all(renewal_ptr const& all) {
   for (std::size_t from = 0; from < all->all.size(); from += keys_per_request) check(all, from);
   settle(all);
 }
 
 /// Whether the keys are there, as they were made. Only if some isn't, each by itself.
-void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
+void renewing::check(renewal_ptr const& all, std::size_t from) {
   transaction request;
   std::vector<std::size_t> asked;
   auto const end = std::min(from + keys_per_request, all->all.size());
@@ -90,23 +89,23 @@ void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
   for (auto i = from; i != end; ++i) {
     auto const& each = all->all[i];
     if (each.gone) continue;
-    request.when.push_back({.key = each.of->key, .equals = each.revision});
-    request.otherwise.emplace_back(range{.key = each.of->key});
+    request.when.push_back({.key = each.holder->key, .equals = each.revision});
+    request.otherwise.emplace_back(range{.key = each.holder->key});
     asked.push_back(i);
   }
   if (asked.empty()) return;
   ++all->open;
   server_.transact(std::move(request), all->send, [this, all, asked](response<outcome>&& answer) {
     if (!answer.ok()) {
-      auto const result = no_outcome<engine::renewals>(answer);
+      auto const result = server_.no_outcome<engine::renewals>(answer);
       if (auto const* const refusal = result.refusal()) all->trouble = *refusal;
       if (auto const* const failure = result.failure()) all->trouble = *failure;
     }
     for (auto const i : asked) {
-      auto& of = *all->all[i].of;
-      if (answer.ok() && of.lease) leases::note_majority(*of.lease, answer.value, answer.sent_at);
-      if (answer.ok() && answer.value.succeeded) of.seen = answer.value.revision;
-      if (answer.ok() && of.lease && answer.value.term != of.lease->newest_answer.term) {
+      auto& holder = *all->all[i].holder;
+      if (answer.ok() && holder.lease) leases::note_majority(*holder.lease, answer.value, answer.sent_at);
+      if (answer.ok() && answer.value.succeeded) holder.seen = answer.value.revision;
+      if (answer.ok() && holder.lease && answer.value.term != holder.lease->newest_answer.term) {
         // The deadline stays. An outcome would have the engine renew again at once, for as long as that
         // lasts.
         all->trouble = engine::failed{
@@ -126,11 +125,11 @@ void backend::check(std::shared_ptr<renewal> const& all, std::size_t from) {
   });
 }
 
-void backend::settle(std::shared_ptr<renewal> const& all) {
+void renewing::settle(renewal_ptr const& all) {
   if (--all->open == 0) finish(*all);
 }
 
-void backend::finish(renewal& whole) {
+void renewing::finish(renewal& whole) {
   auto* const all = &whole;
   if (!all->done) return;
   all->give_up.disarm();
@@ -143,45 +142,20 @@ void backend::finish(renewal& whole) {
   } else {
     engine::renewals found;
     for (std::size_t i = 0; i != all->all.size(); ++i) {
-      auto const& [of, revision, gone] = all->all[i];
+      auto const& [holder, revision, gone] = all->all[i];
       // It may have been given back meanwhile, and taken again.
-      if (gone || !of->held || !of->lease || of->revision != revision) {
+      if (gone || !holder->holds || !holder->lease || holder->revision != revision) {
         found.others.emplace_back(i, ownership::gone);
         continue;
       }
-      all->sent_at = std::min(all->sent_at, alive_since(*of, all->ttl));
-      hold(of, all->ttl);
-      watch_own(*of);
+      all->sent_at = std::min(all->sent_at, holding::alive_since(*holder, all->ttl));
+      holding_.hold(holder, all->ttl);
+      watching_.watch_own(holder);
     }
     result.sent_at = all->sent_at == time_point::max() ? boot_clock::now() : all->sent_at;
     result.content = std::move(found);
   }
   done(std::move(result));
-}
-
-/// How long a key without a watchdog stays is up to this client, whose lease in etcd lives on.
-void backend::set_ttl(engine::recipe const& /*lock_recipe*/, milliseconds ttl, engine::owned lease,
-                      handler<ownership> done, scripting::send_options send) {
-  auto const of = find(lease.owner);
-  auto const answered = std::make_shared<handler<ownership>>(std::move(done));
-  if (!of || !of->held || of->revision == 0) {
-    later([answered] {
-      if (*answered) (*answered)({.content = ownership::gone});
-    });
-    return;
-  }
-  auto const revision = of->revision;
-  server_.transact({.when = {{.key = of->key, .equals = revision}}}, send,
-                   [this, of, revision, ttl, answered](response<outcome>&& answer) {
-                     auto result = no_outcome<ownership>(answer);
-                     if (answer.ok()) {
-                       auto const still_held = answer.value.succeeded && of->held && of->revision == revision;
-                       if (still_held) hold(of, ttl);
-                       result = {.content = still_held ? ownership::held : ownership::gone,
-                                 .sent_at = answer.sent_at};
-                     }
-                     if (*answered) (*answered)(std::move(result));
-                   });
 }
 
 }  // namespace holdfast::etcd

@@ -111,14 +111,14 @@ void server::examine(milliseconds timeout, std::function<void(cluster_view)> don
       [done = std::move(done)](response<cluster_view>&& answer) { done(std::move(answer.value)); });
 }
 
-time_point server::patient_until(scripting::send_options const& send, time_point begun) const noexcept {
+time_point server::last_attempt_at(scripting::send_options const& send, time_point begun) const noexcept {
   if (send.while_down == net::retry_policy::endless) return send.give_up;
   return begun + client_.options.connect_timeout;
 }
 
 void server::attempt(question_ptr const& asked) {
   auto const now = boot_clock::now();
-  auto const limit = patient_until(asked->send, asked->begun);
+  auto const limit = last_attempt_at(asked->send, asked->begun);
   auto timeout = std::min(longest_try, client_.options.reply_timeout);
   if (limit != time_point::max() && limit - now < timeout)
     timeout = std::max(shortest_try, std::chrono::ceil<milliseconds>(limit - now));
@@ -142,7 +142,7 @@ void server::on_answer(question_ptr const& asked, status const& ended) {
   down_because_ = reason;
   asked->sent = asked->sent || ended.sent;
   asked->resent = asked->resent || ended.sent;
-  if (now + asked->pause >= patient_until(asked->send, asked->begun)) {
+  if (now + asked->pause >= last_attempt_at(asked->send, asked->begun)) {
     end(asked, ended, reason);
     return;
   }
@@ -172,6 +172,12 @@ void server::fail_all() {
     end(next, {.type = status::kind::unreachable}, shut_because_);
   }
   over_ = true;
+}
+
+std::string server::words_of(status const& refusal) {
+  if (refusal.type != status::kind::full) return refusal.text;
+  return refusal.text +
+         "; compact and defragment it, and disarm the alarm (etcdctl compact, defrag, alarm disarm)";
 }
 
 std::shared_ptr<error const> server::explain(status const& ended) const {

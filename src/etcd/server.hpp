@@ -56,13 +56,24 @@ class server {
   void fail_all();
 
   /// Until when a request is tried that begins then.
-  [[nodiscard]] time_point patient_until(scripting::send_options const& send,
-                                         time_point begun) const noexcept;
+  [[nodiscard]] time_point last_attempt_at(scripting::send_options const& send,
+                                           time_point begun) const noexcept;
 
   /// For a caller.
   [[nodiscard]] std::shared_ptr<error const> explain(status const& ended) const;
+  /// The same of an answer without an outcome: a refusal, or a failure.
+  template <class Outcome, class Answer>
+  [[nodiscard]] engine::answer<Outcome> no_outcome(response<Answer> const& answer) const {
+    if (answer.failure) return {.content = engine::failed{.reason = answer.failure, .sent = answer.sent}};
+    using enum status::kind;
+    if (answer.ended.type == refused || answer.ended.type == full || answer.ended.type == no_such_lease)
+      return {.content = engine::refused{.text = words_of(answer.ended), .resent = answer.resent}};
+    return {.content = engine::failed{.reason = explain(answer.ended), .sent = answer.resent}};
+  }
 
  private:
+  [[nodiscard]] static std::string words_of(status const& refusal);
+
   struct question;
   using question_ptr = std::shared_ptr<question>;
 

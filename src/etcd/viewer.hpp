@@ -31,8 +31,8 @@ class viewer {
   virtual void look(std::vector<std::string> names, std::size_t queue_entries,
                     handler<std::vector<lock_state>> done) = 0;
 
-  /// The leases of those that wait for this lock, in their order: so many at most. Their values aren't read, which
-  /// may be long: of a candidate each says what it will proclaim.
+  /// The leases of those that wait for this lock, in their order: so many at most. Their values aren't read,
+  /// which may be long: of a candidate each says what it will proclaim.
   virtual void find_waiters(std::string const& name, std::size_t most,
                             handler<std::vector<std::string>> done) = 0;
 
@@ -52,7 +52,7 @@ class viewer {
     std::string value{};
     milliseconds left{-1};  ///< of that lease, at most; negative: nobody has the lock
   };
-  /// errc::wrong_type: the key that has the lock is no place. Whoever listens to names::leader() is told when
+  /// errc::wrong_type: the key that has the lock is no place. Whoever listens to names::leader() hears when
   /// to ask again.
   virtual void read_leader(std::string const& name, handler<leading> done) = 0;
 

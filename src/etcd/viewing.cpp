@@ -8,6 +8,7 @@
 
 #include "engine/presence.hpp"
 #include "etcd/keys.hpp"
+#include "etcd/reading.hpp"
 
 namespace holdfast::etcd {
 namespace {

@@ -52,11 +52,4 @@ class viewing final : public viewer {
   looked on_leader_read_;
 };
 
-/// Who leads an election whose oldest key that is. Its lease is unknown. No I/O.
-[[nodiscard]] viewer::leading read_first(key_value const& first);
-
-/// The state of a lock whose oldest keys these are. Times are unknown. No I/O.
-[[nodiscard]] lock_state read_queue(std::string_view prefix, std::string const& name, found const& keys,
-                                    std::size_t queue_entries);
-
 }  // namespace holdfast::etcd

@@ -62,10 +62,10 @@ void grpc_channel::look(std::shared_ptr<examination> const& whole, milliseconds 
   if (!closed) under_way_.insert(&asked->context);
   hold.unlock();
   auto const conclude = [whole, note](::grpc::Status const& ended, Response const& answer) {
-    std::unique_lock held{whole->guard};
+    std::unique_lock locked{whole->guard};
     note(whole->view, ended, answer);
     auto const complete = --whole->left == 0;
-    held.unlock();
+    locked.unlock();
     if (complete) whole->done(std::move(whole->view));
   };
   if (closed) {

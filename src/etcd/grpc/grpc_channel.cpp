@@ -109,7 +109,7 @@ void grpc_channel::ask_with_token(Request request, milliseconds timeout, Start s
           ::grpc::Status const& ended, Response const& answer, std::string const& endpoint) {
         if (again && !settings_.user.empty() && needs_new_token(ended)) {
           {
-            guard const held{mutex_};
+            guard const locked{mutex_};
             if (state_ == state::ready) state_ = state::unknown;
           }
           when_ready([this, kept, timeout, start, done](status const& found) {
@@ -161,7 +161,7 @@ void grpc_channel::introduce() {
         &kept.context, &kept.request, &kept.response,
         [this, all, i, asked = std::move(asked)](::grpc::Status const& ended) {
           auto const& endpoint = members_[i]->endpoint;
-          guard held{mutex_};
+          guard locked{mutex_};
           if (ended.ok()) {
             cluster_.note(endpoint, cluster_in(asked->response), asked->response.version());
             if (all->answered++ == 0) all->first = i;
@@ -171,9 +171,9 @@ void grpc_channel::introduce() {
           }
           auto const complete = --all->left == 0;
           if (complete && all->answered != 0) current_ = all->first;
-          held.unlock();
+          locked.unlock();
           if (complete) authenticate(all);
-          held.lock();
+          locked.lock();
           under_way_.erase(&asked->context);
           idle_.notify_all();
         });
@@ -209,7 +209,7 @@ void grpc_channel::authenticate(std::shared_ptr<introduction> const& all) {
         // A stream of watches has its token from its beginning: all later ones would be refused.
         std::shared_ptr<watch_stream> outdated;
         if (ended.ok()) {
-          guard const held{mutex_};
+          guard const locked{mutex_};
           token_ = answer.token();
           outdated = std::exchange(watches_, nullptr);
         }

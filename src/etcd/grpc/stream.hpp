@@ -114,7 +114,7 @@ class stream final : public ::grpc::ClientBidiReactor<Request, Response>,
   ::grpc::ClientContext context_;
   Response incoming_;
   std::mutex guard_;
-  std::deque<Request> outgoing_;  ///< the first one is being written; its place in memory stays
+  std::deque<Request> outgoing_;  ///< the first one is being written; its address stays
   bool begun_ = false;
   bool writing_ = false;
   bool ended_ = false;

@@ -9,7 +9,7 @@
 
 namespace holdfast::etcd {
 
-/// With the lock held.
+/// With mutex_ locked.
 void grpc_channel::prepare(::grpc::ClientContext& context) {
   if (!token_.empty()) context.AddMetadata("token", token_);
   // A member that has no leader ends the stream: it would hear of nothing.
@@ -34,7 +34,7 @@ std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive()
       .ended = {}});
   opened->on_end([this, at, self = opened.get()](::grpc::Status const& ended) {
     {
-      guard const held{mutex_};
+      guard const locked{mutex_};
       if (keep_alives_.get() == self) keep_alives_ = nullptr;
     }
     leave(at);
@@ -74,7 +74,7 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
   opened->on_end([this, at, self = opened.get()](::grpc::Status const& /*ended*/) {
     std::vector<std::uint64_t> over;
     {
-      guard const held{mutex_};
+      guard const locked{mutex_};
       if (watches_.get() == self) watches_ = nullptr;
       std::erase_if(watched_, [&](auto const& entry) {
         if (entry.second != self) return false;

@@ -31,8 +31,7 @@ TEST(etcd_status, of_an_answer_that_is_too_long_is_final) {
 
 /// FOUND 411.
 TEST(etcd_status, of_a_token_from_before_a_change_of_users_needs_another_one) {
-  EXPECT_TRUE(
-      asks_for_token(StatusCode::INVALID_ARGUMENT, "etcdserver: revision of auth store is old"));
+  EXPECT_TRUE(asks_for_token(StatusCode::INVALID_ARGUMENT, "etcdserver: revision of auth store is old"));
   EXPECT_TRUE(asks_for_token(StatusCode::UNKNOWN, "auth: revision in header is old"));
   EXPECT_TRUE(asks_for_token(StatusCode::UNAUTHENTICATED, "etcdserver: invalid auth token"));
   EXPECT_TRUE(asks_for_token(StatusCode::INVALID_ARGUMENT, "etcdserver: user name is empty"));

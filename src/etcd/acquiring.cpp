@@ -1,0 +1,244 @@
+#include "etcd/acquiring.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "etcd/keys.hpp"
+
+namespace holdfast::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How often one request begins anew, because the lease has ended meanwhile, or somebody has deleted the key.
+constexpr int most_beginnings = 5;
+
+/// Not known: the holder's lease may be extended at any time.
+constexpr milliseconds unknown_ttl{-2};
+
+}  // namespace
+
+void acquiring::acquire(engine::recipe const& lock_recipe, std::string_view name,
+                        engine::acquire_request const& request, handler done,
+                        scripting::send_options const& send) {
+  auto const asked = std::make_shared<attempt>();
+  asked->own = places_.find_or_add(lock_recipe, name, request);
+  asked->ttl = request.ttl;
+  asked->join = request.join;
+  asked->send = send;
+  asked->done = std::move(done);
+  asked->own->enqueue([this, asked] { begin(asked); });
+}
+
+template <class Answer>
+void acquiring::finish_failed(attempt_ptr const& asked, response<Answer> const& answer) {
+  finish(asked, server_.no_outcome<engine::verdict>(answer));
+}
+
+void acquiring::begin(attempt_ptr const& asked) {
+  auto& own = *asked->own;
+  if (own.lease && own.lease->over) {
+    leases_.give(*own.lease, own.claim, boot_clock::now());
+    own.lease.reset();
+    own.revision = 0;
+    own.holds = false;
+    own.unsure = false;
+  }
+  if (++asked->beginnings > most_beginnings) {
+    finish(asked, {.content = engine::failed{
+                       .reason = std::make_shared<error const>(
+                           errc::refused,
+                           client_.url + ": the place in the queue of \"" + own.name +
+                               "\" was deleted again and again: does something else delete keys below \"" +
+                               keys::folder(prefix_, own.name) + "\"?")}});
+    return;
+  }
+  if (!own.lease) own.lease = leases_.take(own.claim, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
+  leases_.when_granted(own.lease, asked->send, [this, asked](response<lease_grant> const* failure) {
+    auto& granted = *asked->own;
+    if (failure != nullptr) {
+      leases_.give(*granted.lease, granted.claim, boot_clock::now());
+      granted.lease.reset();
+      finish_failed(asked, *failure);
+      return;
+    }
+    places_.name_key(granted);
+    if (granted.revision == 0) {
+      make_key(asked);
+    } else {
+      look(asked);
+    }
+  });
+}
+
+/// Who waits makes its key in any case. Who only tries makes it if there is none that it would wait for.
+void acquiring::make_key(attempt_ptr const& asked) {
+  auto const& own = *asked->own;
+  transaction request{.when = {{.key = own.key, .equals = std::int64_t{0}}},
+                      .then = {put{.key = own.key, .value = own.value, .lease = own.lease->id}},
+                      .otherwise = {range{.key = own.key}, oldest_of(prefix_, own)}};
+  if (asked->join) {
+    queue_position::ask(request, prefix_, own);
+  } else {
+    for (auto const& [first, end] : waits_for(prefix_, own))
+      request.when.push_back({.key = first, .end = end, .equals = std::int64_t{0}});
+  }
+  server_.transact(std::move(request), asked->send,
+                   [this, asked](response<outcome>&& answer) { on_made(asked, std::move(answer)); });
+}
+
+void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
+  auto& own = *asked->own;
+  own.unsure = own.unsure || answer.resent;
+  if (answer.ended.type == status::kind::no_such_lease) {
+    leases_.note_over(own.lease);
+    begin(asked);
+    return;
+  }
+  if (!answer.ok()) {
+    own.unsure = own.unsure || (answer.failure && answer.sent);
+    finish_failed(asked, answer);
+    return;
+  }
+  leases::note_majority(*own.lease, answer.value, answer.sent_at);
+  auto const revision = answer.value.revision;
+  auto& answers = answer.value.answers;
+  if (answer.value.succeeded) {
+    own.revision = revision;
+    if (!asked->join) {
+      finish_granted(asked);
+      return;
+    }
+    queue_position const position{own, std::move(answer.value), 1};
+    own.ahead = position.others;
+    on_position(asked, position, revision);
+    return;
+  }
+  auto const& made_before = answers.at(0).keys;
+  if (made_before.empty()) {  // it only tries, and there is another one
+    finish_busy(asked, answers.at(1));
+  } else if (made_before.front().value == own.value) {
+    own.revision = made_before.front().create_revision;
+    own.ahead = answers.at(1).count;
+    look(asked);
+  } else {
+    remove_stale(asked, made_before.front());
+  }
+}
+
+/// An earlier owner of ours has left it: it is under our lease, and nobody has that name under it any more.
+void acquiring::remove_stale(attempt_ptr const& asked, key_value const& stale) {
+  server_.transact(
+      {.when = {{.key = stale.key, .equals = stale.create_revision}}, .then = {remove{stale.key}}},
+      asked->send, [this, asked](response<outcome>&& answer) {
+        if (answer.ok()) {
+          begin(asked);
+        } else {
+          finish_failed(asked, answer);
+        }
+      });
+}
+
+void acquiring::look(attempt_ptr const& asked) {
+  auto const& own = *asked->own;
+  transaction request{.when = {{.key = own.key, .equals = own.revision}}};
+  queue_position::ask(request, prefix_, own);
+  server_.transact(std::move(request), asked->send,
+                   [this, asked](response<outcome>&& answer) { on_looked(asked, std::move(answer)); });
+}
+
+void acquiring::on_looked(attempt_ptr const& asked, response<outcome>&& answer) {
+  auto& own = *asked->own;
+  if (!answer.ok()) {
+    finish_failed(asked, answer);
+    return;
+  }
+  if (!answer.value.succeeded) {  // somebody has deleted it, or the lease has ended
+    own.revision = 0;
+    own.holds = false;
+    watching_.unwatch(own);
+    begin(asked);
+    return;
+  }
+  leases::note_majority(*own.lease, answer.value, answer.sent_at);
+  auto const revision = answer.value.revision;
+  on_position(asked, queue_position{own, std::move(answer.value), 0}, revision);
+}
+
+void acquiring::on_position(attempt_ptr const& asked, queue_position const& position, std::int64_t revision) {
+  auto& own = *asked->own;
+  if (!position.before) {
+    finish_granted(asked);
+    return;
+  }
+  auto const& next = *position.before;
+  auto const& first = position.first;
+  if (next.lease == 0) {
+    auto const reason = std::make_shared<error const>(
+        errc::wrong_type,
+        client_.url + ": the key \"" + next.key +
+            "\" is no place of a lock: it has no lease, so the lock \"" + own.name +
+            "\" would never come free; choose another name, or delete the key if nothing needs it");
+    releasing_.give_back(asked->own, asked->send, {});
+    finish(asked, {.content = engine::failed{.reason = reason}});
+    return;
+  }
+  own.ahead = next.key == first.keys.front().key
+                  ? 1
+                  : std::max<std::int64_t>(2, std::min(own.ahead, first.count - 1));
+  if (asked->join) watching_.watch(asked->own, next.key, revision + 1);
+  finish_busy(asked, first);
+}
+
+/// A lease that was extended long ago is extended first.
+void acquiring::finish_granted(attempt_ptr const& asked) {
+  auto& own = *asked->own;
+  watching_.unwatch(own);
+  auto const lease = own.lease;
+  if (boot_clock::now() - lease->alive_from > std::chrono::nanoseconds{lease->ttl} / 2) {
+    leases_.confirm(lease, [this, asked](bool alive) {
+      if (alive) {
+        look(asked);
+      } else {
+        begin(asked);
+      }
+    });
+    return;
+  }
+  holding_.hold(asked->own, asked->ttl);
+  finish(asked, {.content = engine::granted{.token = own.revision},
+                 .sent_at = holding::alive_since(own, asked->ttl)});
+}
+
+engine::busy acquiring::busy_behind(place const& waiter, found const& first) const {
+  engine::busy reply{
+      .pttl = unknown_ttl, .ahead = waiter.revision != 0 ? waiter.ahead : -1, .ticket = waiter.revision};
+  if (first.keys.empty()) return reply;
+  auto const& holder = first.keys.front();
+  reply.holder = keys::owner_in(holder.value);
+  if (reply.holder.empty()) reply.holder = holder.key;
+  // An owner of this client is either known to the engine, or just leaving.
+  if (reply.holder.starts_with(client_.uuid) || leases_.has(holder.lease)) reply.holder.clear();
+  return reply;
+}
+
+void acquiring::finish_busy(attempt_ptr const& asked, found const& first) {
+  finish(asked, {.content = busy_behind(*asked->own, first), .sent_at = boot_clock::now()});
+}
+
+void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>&& result) {
+  auto const own = asked->own;
+  auto const* const found = result.outcome();
+  // The engine forgets who has tried in vain, though an earlier copy of the request may still be carried out.
+  auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !asked->join;
+  auto done = std::exchange(asked->done, {});
+  done(std::move(result));
+  if (own->revision == 0 && (!own->unsure || forgotten) && !own->has_more_steps()) {
+    if (own->unsure) places::leave_behind(*own);
+    places_.drop(own);
+  }
+  own->end_step();
+}
+
+}  // namespace holdfast::etcd

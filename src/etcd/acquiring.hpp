@@ -1,0 +1,78 @@
+/// How a lock on etcd is acquired.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/client_constants.hpp"
+#include "engine/lock_backend.hpp"
+#include "etcd/holding.hpp"
+#include "etcd/leases.hpp"
+#include "etcd/place.hpp"
+#include "etcd/places.hpp"
+#include "etcd/queue_position.hpp"
+#include "etcd/releasing.hpp"
+#include "etcd/server.hpp"
+#include "etcd/watching.hpp"
+
+namespace holdfast::etcd {
+
+/// All under the client's lock.
+class acquiring {
+ public:
+  using handler = engine::lock_backend::handler<engine::verdict>;
+
+  /// An acquire request under way.
+  struct attempt {
+    place_ptr own{};
+    milliseconds ttl{};
+    bool join = false;
+    scripting::send_options send{};
+    handler done{};
+    int beginnings = 0;
+  };
+  using attempt_ptr = std::shared_ptr<attempt>;
+
+  acquiring(engine::client_constants const& client, std::string const& prefix, places& all, watching& watches,
+            leases& under, releasing& ends, holding& holds, server& to) noexcept
+      : client_{client},
+        prefix_{prefix},
+        places_{all},
+        watching_{watches},
+        leases_{under},
+        releasing_{ends},
+        holding_{holds},
+        server_{to} {}
+
+  void acquire(engine::recipe const& lock_recipe, std::string_view name,
+               engine::acquire_request const& request, handler done, scripting::send_options const& send);
+
+  /// Its key was made by another request: where is it in the queue?
+  void look(attempt_ptr const& asked);
+  void on_position(attempt_ptr const& asked, queue_position const& position, std::int64_t revision);
+
+ private:
+  void begin(attempt_ptr const& asked);
+  void make_key(attempt_ptr const& asked);
+  void on_made(attempt_ptr const& asked, response<outcome>&& answer);
+  void remove_stale(attempt_ptr const& asked, key_value const& stale);
+  void on_looked(attempt_ptr const& asked, response<outcome>&& answer);
+  [[nodiscard]] engine::busy busy_behind(place const& waiter, found const& first) const;
+  void finish_granted(attempt_ptr const& asked);
+  void finish_busy(attempt_ptr const& asked, found const& first);
+  template <class Answer>
+  void finish_failed(attempt_ptr const& asked, response<Answer> const& answer);
+  void finish(attempt_ptr const& asked, engine::answer<engine::verdict>&& result);
+
+  engine::client_constants const& client_;
+  std::string const& prefix_;
+  places& places_;
+  watching& watching_;
+  leases& leases_;
+  releasing& releasing_;
+  holding& holding_;
+  server& server_;
+};
+
+}  // namespace holdfast::etcd

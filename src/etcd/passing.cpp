@@ -1,0 +1,139 @@
+#include "etcd/passing.hpp"
+
+#include <utility>
+
+#include "etcd/queue_position.hpp"
+
+namespace holdfast::etcd {
+
+using engine::ownership;
+
+/// One transaction deletes the old key and makes the new one. They are under two leases: a transaction can't
+/// change a key twice.
+struct passing::transfer {
+  place_ptr from{};
+  acquiring::attempt_ptr to{};
+  handler done{};
+};
+
+void passing::pass(engine::recipe const& lock_recipe, engine::owned lease,
+                   engine::acquire_request const& next, handler done, scripting::send_options const& send) {
+  auto const all = std::make_shared<transfer>();
+  all->from = places_.find(lease.owner);
+  all->done = std::move(done);
+  all->to = std::make_shared<acquiring::attempt>();
+  all->to->own = places_.find_or_add(lock_recipe, lease.name, next);
+  all->to->ttl = next.ttl;
+  all->to->join = true;
+  all->to->send = send;
+  all->to->done = [all](engine::answer<engine::verdict>&& result) {
+    auto const report = std::make_shared<handler>(std::exchange(all->done, {}));
+    engine::answer<engine::passed> outcome{.sent_at = result.sent_at};
+    if (auto const* const found = result.outcome()) {
+      outcome.content = engine::passed{.before = ownership::held, .next = *found};
+    } else if (result.refusal() != nullptr) {
+      outcome.content = *result.refusal();
+    } else {
+      outcome.content = *result.failure();
+    }
+    (*report)(std::move(outcome));
+  };
+  if (!all->from) {
+    mail_.put_or_call([this, all] {
+      all->to->done = {};
+      all->done({.content = engine::passed{.before = ownership::gone}});
+      places_.drop(all->to->own);
+    });
+    return;
+  }
+  all->from->enqueue([this, all] { all->to->own->enqueue([this, all] { begin(all); }); });
+}
+
+void passing::begin(transfer_ptr const& all) {
+  auto& from = *all->from;
+  auto& to = *all->to->own;
+  auto const end_without = [this, all](engine::answer<engine::passed>&& result, bool leave) {
+    all->to->done = {};
+    if (leave) places::leave_behind(*all->from);
+    places_.drop(all->from);
+    all->done(std::move(result));
+    places_.drop(all->to->own);
+    all->from->end_step();
+    all->to->own->end_step();
+  };
+  if (!from.lease || from.lease->over || from.revision == 0) {
+    mail_.put_or_call(
+        [end_without] { end_without({.content = engine::passed{.before = ownership::gone}}, false); });
+    return;
+  }
+  from.watching.disarm();
+  from.end.disarm();
+  to.lease = leases_.take(to.claim, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
+  leases_.when_granted(
+      to.lease, all->to->send, [this, all, end_without](response<lease_grant> const* failure) {
+        auto& old = *all->from;
+        auto& fresh = *all->to->own;
+        if (failure != nullptr) {
+          leases_.give(*fresh.lease, fresh.claim, boot_clock::now());
+          fresh.lease.reset();
+          end_without(server_.no_outcome<engine::passed>(*failure), true);
+          return;
+        }
+        places_.name_key(fresh);
+        transaction request{
+            .when = {{.key = old.key, .equals = old.revision}},
+            .then = {remove{old.key}, put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id}},
+            .otherwise = {range{.key = fresh.key}}};
+        queue_position::ask(request, prefix_, fresh);
+        server_.transact(std::move(request), all->to->send,
+                         [this, all](response<outcome>&& answer) { on_passed(all, std::move(answer)); });
+      });
+}
+
+void passing::on_passed(transfer_ptr const& all, response<outcome>&& answer) {
+  auto const from = all->from;
+  auto const next = all->to;
+  auto& to = *next->own;
+  to.unsure = to.unsure || answer.resent;
+  if (!answer.ok()) {
+    to.unsure = to.unsure || answer.sent;
+    if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(to.lease);
+    places::leave_behind(*from);
+    if (to.unsure) places::leave_behind(to);
+    places_.drop(from);
+    next->done = {};
+    all->done(server_.no_outcome<engine::passed>(answer));
+    places_.drop(next->own);
+    from->end_step();
+    next->own->end_step();
+    return;
+  }
+  auto const revision = answer.value.revision;
+  auto const succeeded = answer.value.succeeded;
+  auto& answers = answer.value.answers;
+  auto const copied =
+      !succeeded && !answers.at(0).keys.empty() && answers.at(0).keys.front().value == to.value;
+  if (!succeeded && !copied) {
+    places_.drop(from);
+    if (to.unsure) places::leave_behind(to);
+    next->done = {};
+    all->done({.content = engine::passed{.before = ownership::gone}, .sent_at = answer.sent_at});
+    places_.drop(next->own);
+    from->end_step();
+    next->own->end_step();
+    return;
+  }
+  places_.drop(from);
+  if (copied) {
+    to.revision = answers.at(0).keys.front().create_revision;
+    acquiring_.look(next);
+  } else {
+    to.revision = revision;
+    queue_position const position{to, std::move(answer.value), 2};
+    to.ahead = position.others;
+    acquiring_.on_position(next, position, revision);
+  }
+  from->end_step();
+}
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,70 @@
+#include "etcd/places.hpp"
+
+#include "etcd/keys.hpp"
+
+namespace holdfast::etcd {
+
+place_ptr places::find(std::string_view owner) const {
+  auto const known = all_.find(owner);
+  return known == all_.end() ? nullptr : known->second;
+}
+
+place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_view name,
+                              engine::acquire_request const& request) {
+  auto& known = all_[std::string{request.owner}];
+  if (known == nullptr) {
+    known = std::make_shared<place>();
+    known->owner = request.owner;
+    known->name = name;
+    known->reads = lock_recipe.sharing == engine::sharing::shared;
+    // A lock has no slash in its name.
+    known->claim = known->reads ? known->name + '/' + known->owner : known->name;
+    known->value =
+        request.value ? std::string{*request.value} : keys::value(request.owner, client_.options.label);
+  }
+  return known;
+}
+
+void places::name_key(place& granted) const {
+  auto const folder = keys::folder(prefix_, granted.name);
+  granted.key = granted.reads ? keys::reading_place(folder, granted.lease->id, granted.owner)
+                              : keys::place(folder, granted.lease->id);
+}
+
+void places::drop(place_ptr const& left) noexcept {
+  left->watching.disarm();
+  left->end.disarm();
+  watching_.unwatch(*left);
+  if (left->lease) leases_.give(*left->lease, left->claim, boot_clock::now());
+  left->lease.reset();
+  left->key.clear();
+  left->revision = 0;
+  left->seen = 0;
+  left->holds = false;
+  left->unsure = false;
+  if (left->has_more_steps()) return;
+  if (auto const known = all_.find(left->owner); known != all_.end() && known->second == left)
+    all_.erase(known);
+}
+
+void places::leave_behind(place& left) {
+  if (left.lease && !left.lease->over && !left.key.empty()) leases::leave_behind(*left.lease, left.key);
+}
+
+void places::on_lease_over(lease_ptr const& gone) {
+  auto const all = all_;
+  for (auto const& [owner, each] : all) {
+    if (each->lease != gone) continue;
+    watching_.unwatch(*each);
+    if (!each->holds) listeners_.wake(*each);
+  }
+}
+
+void places::stop() noexcept {
+  for (auto const& [owner, each] : all_) {
+    each->watching.disarm();
+    each->end.disarm();
+  }
+}
+
+}  // namespace holdfast::etcd

@@ -1,0 +1,43 @@
+/// How a lock on etcd is given back.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "engine/lock_backend.hpp"
+#include "etcd/leases.hpp"
+#include "etcd/mailbox.hpp"
+#include "etcd/place.hpp"
+#include "etcd/places.hpp"
+#include "etcd/server.hpp"
+#include "etcd/watching.hpp"
+
+namespace holdfast::etcd {
+
+/// All under the client's lock.
+class releasing {
+ public:
+  template <class Outcome>
+  using handler = engine::lock_backend::handler<Outcome>;
+  /// `result`: how the key was found. Otherwise there is no answer.
+  using released_handler = std::function<void(engine::answer<engine::ownership>&& result, bool had_lock)>;
+
+  releasing(places& of, watching& watches, leases& under, server& to, mailbox& mail) noexcept
+      : places_{of}, watching_{watches}, leases_{under}, server_{to}, mail_{mail} {}
+
+  void release(engine::owned lease, handler<engine::ownership> done, scripting::send_options const& send);
+  void abandon(engine::owned lease, handler<engine::abandoned> done, scripting::send_options const& send);
+  /// Whatever that place has. `done` may be empty.
+  void give_back(place_ptr const& left, scripting::send_options const& send, released_handler done);
+
+ private:
+  void begin(place_ptr const& left, scripting::send_options const& send, released_handler const& done);
+
+  places& places_;
+  watching& watching_;
+  leases& leases_;
+  server& server_;
+  mailbox& mail_;
+};
+
+}  // namespace holdfast::etcd

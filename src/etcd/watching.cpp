@@ -1,0 +1,74 @@
+#include "etcd/watching.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::etcd {
+
+watching::watching(reactor::loop& loop, channel& over, listeners& to, std::function<void()> ask_about_leases)
+    : loop_{loop}, channel_{over}, listeners_{to}, ask_about_leases_{std::move(ask_about_leases)} {
+  again_.set([this] { look_again(); });
+}
+
+void watching::watch(place_ptr const& from, std::string const& key, std::int64_t from_revision) {
+  if (from->watch != 0 && from->watched == key) return;
+  unwatch(*from);
+  from->watch = new_number();
+  from->watched = key;
+  all_.emplace(from->watch, from);
+  using enum channel::interest;
+  channel_.watch(from->watch, key, {}, from_revision, key == from->key ? all_changes : deletion);
+}
+
+/// Not from the revision of the key on, if that is long ago: it may have been compacted.
+void watching::watch_own(place_ptr const& holder) {
+  holder->watching.disarm();
+  watch(holder, holder->key, std::max(holder->revision, holder->seen) + 1);
+}
+
+void watching::unwatch(place& from) {
+  if (from.watch == 0) return;
+  all_.erase(from.watch);
+  channel_.unwatch(std::exchange(from.watch, 0));
+}
+
+void watching::on_deleted(std::uint64_t number) {
+  auto const known = all_.extract(number);
+  if (!known) return;
+  auto const& from = known.mapped();
+  from->watch = 0;
+  if (from->holds) {
+    ask_about_leases_();
+  } else {
+    listeners_.wake(*from);
+  }
+}
+
+/// Somebody has changed the value of a holder's key, perhaps to ask for the lock: see holding::find_petition.
+void watching::on_changed(std::uint64_t number) {
+  auto const known = all_.find(number);
+  if (known != all_.end() && known->second->holds) listeners_.notify_of_petition(*known->second);
+}
+
+void watching::on_over(std::uint64_t number) {
+  auto const known = all_.extract(number);
+  if (!known) return;
+  known.mapped()->watch = 0;
+  if (known.mapped()->holds) {
+    holders_unwatched_ = true;
+  } else {
+    unwatched_.push_back(known.mapped());
+  }
+  if (!again_.armed()) loop_.arm(again_, boot_clock::now() + pause_without_watches);
+}
+
+void watching::look_again() {
+  for (auto const& each : std::exchange(unwatched_, {})) {
+    auto const still = each.lock();
+    if (still && !still->holds && still->watch == 0 && still->lease) listeners_.wake(*still);
+  }
+  // Each renewal watches anew.
+  if (std::exchange(holders_unwatched_, false)) ask_about_leases_();
+}
+
+}  // namespace holdfast::etcd

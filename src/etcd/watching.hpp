@@ -1,0 +1,57 @@
+/// The watches of places: of the key before it, or of its own.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "etcd/channel.hpp"
+#include "etcd/listeners.hpp"
+#include "etcd/place.hpp"
+#include "reactor/reactor.hpp"
+
+namespace holdfast::etcd {
+
+/// Behind watches that have ended, for a member may be restarting, until what was watched is looked at.
+inline constexpr milliseconds pause_without_watches{100};
+
+/// Whoever waits watches the key before its own, and is to ask again when that is deleted. Whoever has held a
+/// lock for some time watches its own. All under the client's lock.
+class watching {
+ public:
+  /// `ask_about_leases`: the key of a holder is gone, or may be.
+  watching(reactor::loop& loop, channel& over, listeners& to, std::function<void()> ask_about_leases);
+
+  /// For another watch on the channel.
+  [[nodiscard]] std::uint64_t new_number() noexcept { return ++last_number_; }
+
+  void watch(place_ptr const& from, std::string const& key, std::int64_t from_revision);
+  void watch_own(place_ptr const& holder);
+  void unwatch(place& from);
+
+  // See channel_events. A watch of somebody else is left out.
+  void on_deleted(std::uint64_t number);
+  void on_changed(std::uint64_t number);
+  void on_over(std::uint64_t number);
+
+  /// Nobody is woken any more.
+  void stop() noexcept { again_.disarm(); }
+
+ private:
+  void look_again();
+
+  reactor::loop& loop_;
+  channel& channel_;
+  listeners& listeners_;
+  std::function<void()> const ask_about_leases_;
+  std::unordered_map<std::uint64_t, place_ptr> all_;
+  std::uint64_t last_number_ = 0;
+  std::vector<std::weak_ptr<place>> unwatched_;  ///< those whose watch has ended, and who wait
+  bool holders_unwatched_ = false;               ///< the watch of a holder's own key has ended
+  reactor::timer again_{{}};
+};
+
+}  // namespace holdfast::etcd

@@ -54,9 +54,9 @@ void holding::set_ttl(milliseconds ttl, engine::owned lease, handler<ownership> 
       [this, holder, revision, ttl, answered](response<outcome>&& answer) {
         auto result = server_.no_outcome<ownership>(answer);
         if (answer.ok()) {
-          auto const still_ours = answer.value.succeeded && holder->holds && holder->revision == revision;
-          if (still_ours) hold(holder, ttl);
-          result = {.content = still_ours ? ownership::held : ownership::gone, .sent_at = answer.sent_at};
+          auto const still_held = answer.value.succeeded && holder->holds && holder->revision == revision;
+          if (still_held) hold(holder, ttl);
+          result = {.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at};
         }
         if (*answered) (*answered)(std::move(result));
       });

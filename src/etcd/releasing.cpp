@@ -71,8 +71,8 @@ void releasing::begin(place_ptr const& left, scripting::send_options const& send
           return;
         }
         // A copy that was carried out before leaves nothing.
-        auto const still_ours = answer.value.succeeded || answer.resent;
-        report({.content = still_ours ? ownership::held : ownership::gone, .sent_at = answer.sent_at});
+        auto const still_held = answer.value.succeeded || answer.resent;
+        report({.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at});
       });
 }
 

@@ -139,6 +139,15 @@ void grpc_channel::unwatch(std::uint64_t number) {
 
 void grpc_channel::on_watch(etcdserverpb::WatchResponse const& answer) {
   if (answer.events_size() == 0 && !answer.canceled()) return;
+  // It was refused, perhaps for the token of the stream, and etcd doesn't say which one that is. All begin
+  // anew.
+  if (answer.watch_id() < 0) {
+    guard hold{mutex_};
+    auto const refusing = std::exchange(watches_, nullptr);
+    hold.unlock();
+    if (refusing) refusing->end();
+    return;
+  }
   auto const number = static_cast<std::uint64_t>(answer.watch_id());
   {
     guard const hold{mutex_};

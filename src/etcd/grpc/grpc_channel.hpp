@@ -64,7 +64,8 @@ class grpc_channel final : public channel {
   void prepare(::grpc::ClientContext& context);
   [[nodiscard]] std::shared_ptr<keep_alive_stream> open_keep_alive();
   [[nodiscard]] std::shared_ptr<watch_stream> open_watch();
-  void on_watch(etcdserverpb::WatchResponse const& answer);
+  void on_watch(watch_stream& from, etcdserverpb::WatchResponse const& answer);
+  void on_watches_over(watch_stream const& ended, std::size_t at);
   void on_stream_over();
   [[nodiscard]] status note(::grpc::Status const& ended, std::string const& endpoint, std::uint64_t cluster);
 

@@ -22,10 +22,8 @@ class stream final : public ::grpc::ClientBidiReactor<Request, Response>,
     std::function<void(::grpc::Status const&)> ended;  ///< the last call
   };
 
-  explicit stream(events handlers) : events_{std::move(handlers)} {}
-
   /// To be set before begin().
-  void on_end(std::function<void(::grpc::Status const&)> f) { events_.ended = std::move(f); }
+  void call(events handlers) { events_ = std::move(handlers); }
   [[nodiscard]] ::grpc::ClientContext& context() noexcept { return context_; }
 
   /// `start` hands it to the stub.

@@ -26,21 +26,22 @@ std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive()
   guard hold{mutex_};
   if (closing_ || keep_alives_) return keep_alives_;
   auto const at = current_;
-  auto const opened = std::make_shared<keep_alive_stream>(keep_alive_stream::events{
-      .answer =
-          [this](etcdserverpb::LeaseKeepAliveResponse const& answer) {
-            events_.alive(answer.id(), std::chrono::seconds{answer.ttl()}, answer.header().raft_term());
-          },
-      .ended = {}});
-  opened->on_end([this, at, self = opened.get()](::grpc::Status const& ended) {
-    {
-      guard const locked{mutex_};
-      if (keep_alives_.get() == self) keep_alives_ = nullptr;
-    }
-    leave(at);
-    events_.keep_alive_broken(read(ended, members_[at]->endpoint));
-    on_stream_over();
-  });
+  auto const opened = std::make_shared<keep_alive_stream>();
+  opened->call({.answer =
+                    [this](etcdserverpb::LeaseKeepAliveResponse const& answer) {
+                      events_.alive(answer.id(), std::chrono::seconds{answer.ttl()},
+                                    answer.header().raft_term());
+                    },
+                .ended =
+                    [this, at, self = opened.get()](::grpc::Status const& ended) {
+                      {
+                        guard const locked{mutex_};
+                        if (keep_alives_.get() == self) keep_alives_ = nullptr;
+                      }
+                      leave(at);
+                      events_.keep_alive_broken(read(ended, members_[at]->endpoint));
+                      on_stream_over();
+                    }});
   prepare(opened->context());
   ++streams_;
   keep_alives_ = opened;
@@ -69,23 +70,11 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
   guard hold{mutex_};
   if (closing_ || watches_) return watches_;
   auto const at = current_;
-  auto const opened = std::make_shared<watch_stream>(watch_stream::events{
-      .answer = [this](etcdserverpb::WatchResponse const& answer) { on_watch(answer); }, .ended = {}});
-  opened->on_end([this, at, self = opened.get()](::grpc::Status const& /*ended*/) {
-    std::vector<std::uint64_t> over;
-    {
-      guard const locked{mutex_};
-      if (watches_.get() == self) watches_ = nullptr;
-      std::erase_if(watched_, [&](auto const& entry) {
-        if (entry.second != self) return false;
-        over.push_back(entry.first);
-        return true;
-      });
-    }
-    leave(at);
-    for (auto const number : over) events_.watch_over(number);
-    on_stream_over();
-  });
+  auto const opened = std::make_shared<watch_stream>();
+  auto* const self = opened.get();
+  opened->call(
+      {.answer = [this, self](etcdserverpb::WatchResponse const& answer) { on_watch(*self, answer); },
+       .ended = [this, at, self](::grpc::Status const& /*ended*/) { on_watches_over(*self, at); }});
   prepare(opened->context());
   ++streams_;
   watches_ = opened;
@@ -94,6 +83,22 @@ std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {
     members_[at]->watches->async()->Watch(context, reactor);
   });
   return opened;
+}
+
+void grpc_channel::on_watches_over(watch_stream const& ended, std::size_t at) {
+  std::vector<std::uint64_t> over;
+  {
+    guard const locked{mutex_};
+    if (watches_.get() == &ended) watches_ = nullptr;
+    std::erase_if(watched_, [&](auto const& entry) {
+      if (entry.second != &ended) return false;
+      over.push_back(entry.first);
+      return true;
+    });
+  }
+  leave(at);
+  for (auto const number : over) events_.watch_over(number);
+  on_stream_over();
 }
 
 void grpc_channel::watch(std::uint64_t number, std::string const& key, std::string const& end,
@@ -137,15 +142,16 @@ void grpc_channel::unwatch(std::uint64_t number) {
   over->send(std::move(request));
 }
 
-void grpc_channel::on_watch(etcdserverpb::WatchResponse const& answer) {
+void grpc_channel::on_watch(watch_stream& from, etcdserverpb::WatchResponse const& answer) {
   if (answer.events_size() == 0 && !answer.canceled()) return;
-  // It was refused, perhaps for the token of the stream, and etcd doesn't say which one that is. All begin
-  // anew.
+  // It was refused, perhaps for the token of the stream, and etcd doesn't say which one that is. All of that
+  // stream begin anew.
   if (answer.watch_id() < 0) {
-    guard hold{mutex_};
-    auto const refusing = std::exchange(watches_, nullptr);
-    hold.unlock();
-    if (refusing) refusing->end();
+    {
+      guard const hold{mutex_};
+      if (watches_.get() == &from) watches_ = nullptr;
+    }
+    from.end();
     return;
   }
   auto const number = static_cast<std::uint64_t>(answer.watch_id());

@@ -49,45 +49,51 @@ void passing::pass(engine::recipe const& lock_recipe, engine::owned lease,
   all->from->enqueue([this, all] { all->to->own->enqueue([this, all] { begin(all); }); });
 }
 
+/// Ends it without a verdict for the new owner.
+void passing::end_without(transfer_ptr const& all, engine::answer<engine::passed>&& result) {
+  auto const from = all->from;
+  auto const next = all->to->own;
+  // Behind a refusal the engine gives the old key back by a request of its own.
+  auto const is_given_back_next = result.refusal() != nullptr;
+  if (result.failure() != nullptr) places::leave_behind(*from);
+  if (next->unsure) places::leave_behind(*next);
+  if (!is_given_back_next) places_.drop(from);
+  all->to->done = {};
+  all->done(std::move(result));
+  places_.drop(next);
+  from->end_step();
+  next->end_step();
+}
+
 void passing::begin(transfer_ptr const& all) {
   auto& from = *all->from;
   auto& to = *all->to->own;
-  auto const end_without = [this, all](engine::answer<engine::passed>&& result, bool leave) {
-    all->to->done = {};
-    if (leave) places::leave_behind(*all->from);
-    places_.drop(all->from);
-    all->done(std::move(result));
-    places_.drop(all->to->own);
-    all->from->end_step();
-    all->to->own->end_step();
-  };
   if (!from.lease || from.lease->over || from.revision == 0) {
     mail_.put_or_call(
-        [end_without] { end_without({.content = engine::passed{.before = ownership::gone}}, false); });
+        [this, all] { end_without(all, {.content = engine::passed{.before = ownership::gone}}); });
     return;
   }
   from.watching.disarm();
   from.end.disarm();
   to.lease = leases_.take(to.claim, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
-  leases_.when_granted(
-      to.lease, all->to->send, [this, all, end_without](response<lease_grant> const* failure) {
-        auto& old = *all->from;
-        auto& fresh = *all->to->own;
-        if (failure != nullptr) {
-          leases_.give(*fresh.lease, fresh.claim, boot_clock::now());
-          fresh.lease.reset();
-          end_without(server_.no_outcome<engine::passed>(*failure), true);
-          return;
-        }
-        places_.name_key(fresh);
-        transaction request{
-            .when = {{.key = old.key, .equals = old.revision}},
-            .then = {remove{old.key}, put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id}},
-            .otherwise = {range{.key = fresh.key}}};
-        queue_position::ask(request, prefix_, fresh);
-        server_.transact(std::move(request), all->to->send,
-                         [this, all](response<outcome>&& answer) { on_passed(all, std::move(answer)); });
-      });
+  leases_.when_granted(to.lease, all->to->send, [this, all](response<lease_grant> const* failure) {
+    auto& old = *all->from;
+    auto& fresh = *all->to->own;
+    if (failure != nullptr) {
+      leases_.give(*fresh.lease, fresh.claim, boot_clock::now());
+      fresh.lease.reset();
+      end_without(all, server_.no_outcome<engine::passed>(*failure));
+      return;
+    }
+    places_.name_key(fresh);
+    transaction request{
+        .when = {{.key = old.key, .equals = old.revision}},
+        .then = {remove{old.key}, put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id}},
+        .otherwise = {range{.key = fresh.key}}};
+    queue_position::ask(request, prefix_, fresh);
+    server_.transact(std::move(request), all->to->send,
+                     [this, all](response<outcome>&& answer) { on_passed(all, std::move(answer)); });
+  });
 }
 
 void passing::on_passed(transfer_ptr const& all, response<outcome>&& answer) {
@@ -96,16 +102,9 @@ void passing::on_passed(transfer_ptr const& all, response<outcome>&& answer) {
   auto& to = *next->own;
   to.unsure = to.unsure || answer.resent;
   if (!answer.ok()) {
-    to.unsure = to.unsure || answer.sent;
+    to.unsure = to.unsure || (answer.failure && answer.sent);
     if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(to.lease);
-    places::leave_behind(*from);
-    if (to.unsure) places::leave_behind(to);
-    places_.drop(from);
-    next->done = {};
-    all->done(server_.no_outcome<engine::passed>(answer));
-    places_.drop(next->own);
-    from->end_step();
-    next->own->end_step();
+    end_without(all, server_.no_outcome<engine::passed>(answer));
     return;
   }
   auto const revision = answer.value.revision;
@@ -114,13 +113,7 @@ void passing::on_passed(transfer_ptr const& all, response<outcome>&& answer) {
   auto const copied =
       !succeeded && !answers.at(0).keys.empty() && answers.at(0).keys.front().value == to.value;
   if (!succeeded && !copied) {
-    places_.drop(from);
-    if (to.unsure) places::leave_behind(to);
-    next->done = {};
-    all->done({.content = engine::passed{.before = ownership::gone}, .sent_at = answer.sent_at});
-    places_.drop(next->own);
-    from->end_step();
-    next->own->end_step();
+    end_without(all, {.content = engine::passed{.before = ownership::gone}, .sent_at = answer.sent_at});
     return;
   }
   places_.drop(from);

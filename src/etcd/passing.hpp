@@ -29,6 +29,7 @@ class passing {
   struct transfer;
   using transfer_ptr = std::shared_ptr<transfer>;
 
+  void end_without(transfer_ptr const& all, engine::answer<engine::passed>&& result);
   void begin(transfer_ptr const& all);
   void on_passed(transfer_ptr const& all, response<outcome>&& answer);
 

@@ -204,7 +204,7 @@ std::shared_ptr<error const> server::explain(status const& ended) const {
     case status::kind::ok:
       break;
   }
-  return say(errc::refused, ended.text);
+  return say(errc::refused, words_of(ended));
 }
 
 }  // namespace holdfast::etcd

@@ -135,6 +135,17 @@ TEST(etcd_client, trusts_only_the_authority_of_its_url) {
   EXPECT_THAT(what, HasSubstr(secret.endpoint()));
 }
 
+TEST(etcd_client, shows_the_certificate_of_its_url) {
+  etcd_cluster const secret{{.tls = true, .client_certificates = true}};
+  lock_at(secret.url(), patient());
+  auto const without = "etcds://" + secret.endpoint() + "?ca=" + secret.ca_file();
+  for (auto const& url : {without, without + secret.other_client_certificate()}) {
+    auto const [code, what] = failure_of([&] { lock_at(url, {.connect_timeout = 1s}); });
+    EXPECT_EQ(code, errc::unreachable) << url;
+    EXPECT_THAT(what, HasSubstr(secret.endpoint()));
+  }
+}
+
 TEST(etcd_client, says_that_its_members_are_of_two_clusters) {
   etcd_cluster const other;
   client const probe{other.url(), patient()};

@@ -60,11 +60,7 @@ TEST(etcd_doctor, warns_of_a_single_member_and_knows_two_clusters) {
 
 TEST(etcd_doctor, shows_that_the_space_is_used_up) {
   etcd_cluster const small{{.args = {"--quota-backend-bytes=1000000"}}};
-  auto const fill = [&] {
-    process writer{small.ctl_words({"put", "filler"}), {}, std::string(300'000, 'x')};
-    return writer.wait() != 0 && writer.err().find("space exceeded") != std::string::npos;
-  };
-  ASSERT_TRUE(eventually(60s, fill));
+  small.use_up_space();
   auto const [code, text] = doctor(small.url());
   EXPECT_EQ(code, 78) << text;
   EXPECT_THAT(text, AllOf(HasSubstr("NOSPACE"), HasSubstr("etcdctl alarm disarm")));

@@ -58,7 +58,13 @@ std::string etcd_cluster::url(std::string const& path) const {
     text += endpoint(i);
   }
   if (!path.empty()) text += "/" + path;
-  return options_.tls ? text + "?ca=" + ca_file() : text;
+  if (options_.tls) text += "?ca=" + ca_file();
+  if (options_.client_certificates) text += client_certificate();
+  return text;
+}
+
+std::string etcd_cluster::certificate(std::string const& name) const {
+  return "&cert=" + (folder_ / (name + ".crt")) + "&key=" + (folder_ / (name + ".key"));
 }
 
 words etcd_cluster::arguments(std::size_t member) const {
@@ -83,6 +89,10 @@ words etcd_cluster::arguments(std::size_t member) const {
     command.push_back("--cert-file=" + (folder_ / "peer.crt"));
     command.push_back("--key-file=" + (folder_ / "peer.key"));
   }
+  if (options_.client_certificates) {
+    command.emplace_back("--client-cert-auth");
+    command.push_back("--trusted-ca-file=" + ca_file());
+  }
   command.insert(command.end(), options_.args.begin(), options_.args.end());
   return command;
 }
@@ -95,30 +105,37 @@ void etcd_cluster::make_certificates() const {
   };
   ca("ca");
   ca("other");
-  run({"openssl",
-       "req",
-       "-x509",
-       "-newkey",
-       "ec",
-       "-pkeyopt",
-       "ec_paramgen_curve:prime256v1",
-       "-nodes",
-       "-days",
-       "2",
-       "-subj",
-       "/CN=127.0.0.1",
-       "-addext",
-       "subjectAltName=IP:127.0.0.1",
-       "-addext",
-       "basicConstraints=critical,CA:FALSE",
-       "-CA",
-       folder_ / "ca.crt",
-       "-CAkey",
-       folder_ / "ca.key",
-       "-keyout",
-       folder_ / "peer.key",
-       "-out",
-       folder_ / "peer.crt"});
+  auto const issue = [this](std::string const& authority, std::string const& name,
+                            std::string const& subject) {
+    run({"openssl",
+         "req",
+         "-x509",
+         "-newkey",
+         "ec",
+         "-pkeyopt",
+         "ec_paramgen_curve:prime256v1",
+         "-nodes",
+         "-days",
+         "2",
+         "-subj",
+         "/CN=" + subject,
+         "-addext",
+         "subjectAltName=IP:127.0.0.1",
+         "-addext",
+         "basicConstraints=critical,CA:FALSE",
+         "-CA",
+         folder_ / (authority + ".crt"),
+         "-CAkey",
+         folder_ / (authority + ".key"),
+         "-keyout",
+         folder_ / (name + ".key"),
+         "-out",
+         folder_ / (name + ".crt")});
+  };
+  issue("ca", "peer", "127.0.0.1");
+  if (!options_.client_certificates) return;
+  issue("ca", "client", "client");
+  issue("other", "stranger", "stranger");
 }
 
 words etcd_cluster::ctl_words(words const& command, std::string const& user) const {
@@ -129,6 +146,10 @@ words etcd_cluster::ctl_words(words const& command, std::string const& user) con
   }
   words complete{"etcdctl", "--endpoints=" + all, "--command-timeout=20s"};
   if (options_.tls) complete.push_back("--cacert=" + ca_file());
+  if (options_.client_certificates) {
+    complete.push_back("--cert=" + (folder_ / "client.crt"));
+    complete.push_back("--key=" + (folder_ / "client.key"));
+  }
   if (!user.empty()) complete.push_back("--user=" + user);
   complete.insert(complete.end(), command.begin(), command.end());
   return complete;
@@ -176,6 +197,63 @@ void etcd_cluster::start_again(std::size_t member) { members_[member].emplace(ar
 
 void etcd_cluster::freeze(std::size_t member) const { members_[member]->signal(SIGSTOP); }
 void etcd_cluster::thaw(std::size_t member) const { members_[member]->signal(SIGCONT); }
+
+void etcd_cluster::replace(std::size_t member) {
+  kill9(member);
+  auto const peer = "http://" + address(peer_ports_[member]);
+  // "id, started, name, peer URL, …", if there is one
+  auto const listed = [&] {
+    std::istringstream text{ctl({"member", "list"})};
+    for (std::string line; std::getline(text, line);) {
+      if (line.find(peer) != std::string::npos) return line;
+    }
+    return std::string{};
+  };
+  auto const change = [&](words const& command) {
+    process program{ctl_words(command)};
+    (void)program.wait();
+  };
+  auto const id = listed().substr(0, listed().find(','));
+  // It is refused until the others have been connected for some time.
+  auto const removed = eventually(60s, [&] {
+    if (!listed().empty()) change({"member", "remove", id});
+    return listed().empty();
+  });
+  auto const added = removed && eventually(60s, [&] {
+                       if (listed().empty())
+                         change({"member", "add", "m" + std::to_string(member), "--peer-urls=" + peer});
+                       return !listed().empty();
+                     });
+  std::filesystem::remove_all(folder_ / ("data" + std::to_string(member)));
+  auto command = arguments(member);
+  command.emplace_back("--initial-cluster-state=existing");
+  members_[member].emplace(command);
+  auto const fit = added && eventually(60s, [&] {
+                     process program{{"etcdctl", "--endpoints=" + endpoint(member), "endpoint", "health"}};
+                     return program.wait() == 0;
+                   });
+  if (!fit) throw std::runtime_error{"the member can't be replaced: " + members_[member]->err()};
+}
+
+void etcd_cluster::use_up_space() const {
+  auto const full = eventually(60s, [this] {
+    process writer{ctl_words({"put", "filler"}), {}, std::string(300'000, 'x')};
+    return writer.wait() != 0 && writer.err().find("space exceeded") != std::string::npos;
+  });
+  if (!full || !eventually([this] { return ctl({"alarm", "list"}).find("NOSPACE") != std::string::npos; }))
+    throw std::runtime_error{"the space isn't used up"};
+}
+
+void etcd_cluster::make_space() const {
+  ctl({"del", "filler"});
+  // The revision is a line of its own: "Revision" : 12
+  auto const text = ctl({"get", "filler", "--write-out=fields"});
+  std::string const label = "\"Revision\" : ";
+  auto const from = text.find(label) + label.size();
+  ctl({"compact", "--physical", text.substr(from, text.find('\n', from) - from)});
+  ctl({"defrag"});
+  ctl({"alarm", "disarm"});
+}
 
 etcd_cluster& shared_etcd() {
   static etcd_cluster all;

@@ -14,8 +14,9 @@ namespace holdfast::test {
 
 struct etcd_options {
   int members = 1;
-  bool tls = false;                 ///< clients speak TLS, and the certificates are in folder()
-  std::vector<std::string> args{};  ///< more arguments of each member
+  bool tls = false;                  ///< clients speak TLS
+  bool client_certificates = false;  ///< they need certificates of the authority
+  std::vector<std::string> args{};   ///< more arguments of each member
 };
 
 /// Starts in the constructor, which throws unless the cluster responds. It dies with the thread that started
@@ -34,10 +35,20 @@ class etcd_cluster {
   /// An authority that the members' certificates aren't of.
   [[nodiscard]] std::string other_ca_file() const { return folder_ / "other.crt"; }
 
+  /// A client's certificate and key, as parameters of a URL: of ca_file(), or of other_ca_file().
+  [[nodiscard]] std::string client_certificate() const { return certificate("client"); }
+  [[nodiscard]] std::string other_client_certificate() const { return certificate("stranger"); }
+
   void kill9(std::size_t member);
+  /// It is killed, and removed from the cluster; a new one with its endpoint takes its place, and responds.
+  void replace(std::size_t member);
   void start_again(std::size_t member);
   void freeze(std::size_t member) const;
   void thaw(std::size_t member) const;
+
+  /// The first member: its quota is exceeded, and all know it.
+  void use_up_space() const;
+  void make_space() const;
 
   /// `etcdctl` with these words: what it prints. Throws if it fails.
   std::string ctl(words const& command, std::string const& user = {}) const;
@@ -51,6 +62,7 @@ class etcd_cluster {
   [[nodiscard]] words arguments(std::size_t member) const;
   [[nodiscard]] bool responds() const;
   void make_certificates() const;
+  [[nodiscard]] std::string certificate(std::string const& name) const;
 
   etcd_options options_;
   temporary_folder folder_;

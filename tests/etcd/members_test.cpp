@@ -53,6 +53,15 @@ TEST_F(etcd_members, go_on_when_the_leader_is_frozen) {
   all_.thaw(leader);
 }
 
+/// A second one is killed then: what the new one has learnt is needed for a majority.
+TEST_F(etcd_members, go_on_when_the_leader_is_replaced) {
+  auto const leader = all_.leader();
+  hold_and_wait([&] {
+    all_.replace(leader);
+    all_.kill9((leader + 1) % 3);
+  });
+}
+
 TEST(etcd_member, that_was_restarted_tells_of_a_deletion_though_it_has_compacted_what_was_before) {
   etcd_cluster one;
   client etcd{one.url(), {.patience = wait_limit}};

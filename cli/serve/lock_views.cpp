@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t most_changes = 200;
 constexpr std::size_t most_waited_for = 50;  ///< locks whose queues are asked for
 constexpr std::size_t most_waiters = 20;     ///< of one queue that become edges
+constexpr std::size_t most_blockers = 20;    ///< of one lock that are named
 constexpr std::size_t most_processes = 200;
 constexpr std::size_t most_names_of_one = 20;  ///< of one process
 constexpr std::size_t uuid_size = 36;
@@ -94,6 +95,18 @@ void add_edges(deployment const& of, lock_state const& lock, json& to) {
   }
 }
 
+/// Who holds a lock that is waited for: several readers, or those that have permits.
+json blockers_json(deployment const& of, lock_state const& lock) {
+  auto holders = json::list();
+  auto const count = std::min(lock.holders.size(), most_blockers);
+  for (std::size_t i = 0; i != count; ++i) holders.add(to_json(lock.holders[i].process));
+  if (count == 0 && !lock.holder.owner.empty()) holders.add(to_json(lock.holder));  // of another library
+  json object;
+  object.set("id", lock_id(of.url(), lock.wire, lock.name)).set("kind", to_string(lock.kind));
+  object.set("holding", lock.holding).set("holders", std::move(holders));
+  return object;
+}
+
 /// One process that holds locks; of another library's, whatever it wrote into the key.
 struct holding_process {
   process_info process{};
@@ -140,13 +153,17 @@ std::string blocking_json(deployment const& of, client& redis) {
     for (auto const* const each : some) names.push_back(each->state.name);
   });
   auto edges = json::list();
+  auto locks = json::list();
   for (auto const& name : names) {
     auto const found = inspect_on_wires(redis, name);
-    for (auto const* const lock : shown_of(found, "all")) add_edges(of, *lock, edges);
+    for (auto const* const lock : shown_of(found, "all")) {
+      add_edges(of, *lock, edges);
+      locks.add(blockers_json(of, *lock));
+    }
   }
   json object;
   object.set("deployment", of.id()).set("waited_for", count).set("asked", names.size());
-  return object.set("edges", std::move(edges)).line();
+  return object.set("edges", std::move(edges)).set("locks", std::move(locks)).line();
 }
 
 std::string processes_json(deployment const& of) {

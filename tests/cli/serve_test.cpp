@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <regex>
+#include <set>
 #include <string>
 
 namespace {
@@ -73,6 +74,30 @@ TEST_F(serve, shows_a_lock_with_its_queue_and_who_had_it_before) {
   ASSERT_EQ(blocking["edges"].size(), 1U);
   EXPECT_EQ(blocking["edges"][0]["holder"]["owner"], rival);
   EXPECT_EQ(get("/api/v1/processes").json()["processes"][0]["holds"], 1);
+}
+
+TEST_F(serve, names_each_reader_that_a_writer_waits_for) {
+  constexpr auto late = "9999999999999";
+  redis.command({"SET", "config", "holdfast_readers", "PX", "600000"});
+  auto const reader = [](std::string const& id) { return id + ":r"; };
+  redis.command({"ZADD", "{config}:holdfast_readers", late, reader(owner), late, reader(rival)});
+  wait_for("config", "33333333-2222-4333-8444-555555555555:1");
+  redis.command({"SET", "foreign", "of another library", "PX", "600000"});
+  redis.command({"SET", token_key("foreign"), "1"});
+  wait_for("foreign", rival);
+  open();
+  list_of(2, "?waiting=1");
+  auto const blocking = get("/api/v1/blocking").json();
+  ASSERT_EQ(blocking["locks"].size(), 2U) << blocking;
+  for (auto const& lock : blocking["locks"]) {
+    std::set<std::string> holders;
+    for (auto const& each : lock["holders"]) holders.insert(each["owner"]);
+    if (lock["kind"] == "read_write") {
+      EXPECT_EQ(holders, (std::set<std::string>{owner, rival}));
+    } else {
+      EXPECT_EQ(holders, std::set<std::string>{"of another library"});
+    }
+  }
 }
 
 TEST_F(serve, tells_how_long_holds_and_waits_have_lasted) {

@@ -95,4 +95,27 @@ def marks_circles(page):
     assert page.browser.count("svg .box.circle") == 2
 
 
-CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, marks_circles]
+def marks_circles_through_any_reader(page):
+    """Whoever waits to write waits for all readers."""
+    page.redis.read("config", 0x13, 0x12, 0x11)
+    page.redis.hold("right", 0x10)
+    page.redis.queue("config", 0x10)
+    page.redis.queue("right", 0x12)
+    page.browser.open(page.url + "#/blocking")
+    eventually(lambda: page.browser.count("svg .box") == 4)
+    assert page.browser.count("svg .box.circle") == 2
+    assert page.browser.count("svg .edge") == 4
+    assert "+2" in page.browser.text()
+
+
+def marks_no_circle_through_one_of_several_with_permits(page):
+    late = 9_999_999_999_999
+    page.redis.send(["ZADD", "pool", -2, "holdfast_permits:2", late, owner(0x13), late, owner(0x12)], ["ZADD", "{pool}:holdfast_permit_queue", 1, owner(0x10)], ["SET", "{pool}:holdfast_token", 1])
+    page.redis.hold("right", 0x10)
+    page.redis.queue("right", 0x12)
+    page.browser.open(page.url + "#/blocking")
+    eventually(lambda: page.browser.count("svg .box") == 3)
+    assert page.browser.count("svg .edge") == 3 and page.browser.count("svg .circle") == 0
+
+
+CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, marks_circles, marks_circles_through_any_reader, marks_no_circle_through_one_of_several_with_permits]

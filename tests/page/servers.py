@@ -57,6 +57,10 @@ class Redis:
         token = int(time.time() * 1e6) if token is None else token
         self.send(["SET", name, owner(number), "PX", 600_000], ["SET", f"{{{name}}}:holdfast_token", token])
 
+    def read(self, name, *numbers):
+        late = int(time.time() * 1000) + 600_000
+        self.send(["SET", name, "holdfast_readers", "PX", 600_000], ["ZADD", f"{{{name}}}:holdfast_readers", *[word for number in numbers for word in (late, owner(number) + ":r")]])
+
     def queue(self, name, *numbers):
         now = int(time.time() * 1e6)
         self.send(["ZADD", f"{{{name}}}:holdfast_queue", *[word for i, number in enumerate(numbers) for word in (now + i, owner(number))]])

@@ -68,6 +68,19 @@ def keys_are_enough(page):
     eventually(lambda: not page.redis.holds("keys:2"))
 
 
+def the_focus_stays_as_waits_change(page):
+    page.redis.hold("first", 1)
+    page.redis.queue("first", 2)
+    page.redis.hold("focused", 1)
+    page.redis.queue("focused", 2, 3)
+    page.browser.open(page.url + "#/blocking")
+    eventually(lambda: page.browser.count("main tbody tr") == 3)
+    tab_to(page.browser, "focused")
+    page.redis.queue("first", 4, 5)
+    eventually(lambda: page.browser.count("main tbody tr") == 5)
+    assert page.browser.run(FOCUSED) == "focused"
+
+
 def releases_by_force_after_a_question(page):
     page.redis.hold("stuck", 0x20)
     open_lock(page, "stuck")
@@ -145,4 +158,4 @@ def says_that_servers_are_gone_and_goes_on(page):
     page.browser.errors()  # refused connections are meant
 
 
-CHECKS = [keys_are_enough, releases_by_force_after_a_question, asks_the_holder_before_it_takes_a_lock, lets_in_who_has_a_token_over_tls, says_that_servers_are_gone_and_goes_on]
+CHECKS = [keys_are_enough, the_focus_stays_as_waits_change, releases_by_force_after_a_question, asks_the_holder_before_it_takes_a_lock, lets_in_who_has_a_token_over_tls, says_that_servers_are_gone_and_goes_on]

@@ -21,6 +21,20 @@ function fill(element, attributes, children) {
   return element;
 }
 
+/** Replaces what is in an element. The focus stays on what has the same id, or leads to the same place; so does the scrolling. */
+export function refill(element, ...children) {
+  const focused = element.contains(document.activeElement) ? document.activeElement : null;
+  const link = focused?.getAttribute("href");
+  const alike = focused?.id ? `#${CSS.escape(focused.id)}` : link ? `a[href="${CSS.escape(link)}"]` : null;
+  const at = alike ? [...element.querySelectorAll(alike)].indexOf(focused) : -1;
+  const scrolled = [...element.querySelectorAll(".scroll")].map((each) => each.scrollLeft);
+  element.replaceChildren(...children);
+  element.querySelectorAll(".scroll").forEach((each, i) => { each.scrollLeft = scrolled[i] ?? 0; });
+  if (at < 0) return;
+  const same = element.querySelectorAll(alike);
+  (same[at] ?? same[0])?.focus({ preventScroll: true });
+}
+
 const harmful = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
 /** A name as one short line: characters that can't be seen, or that change others, as \u{code}. */

@@ -1,6 +1,6 @@
 // The list of locks: search, filters, order, pages.
 import { get } from "./api.js";
-import { duration, growing, h, processText, shown, table, ttlBar } from "./dom.js";
+import { duration, growing, h, processText, refill, shown, table, ttlBar } from "./dom.js";
 
 const limit = 100;
 const kinds = ["exclusive", "read_write", "permits", "reentrant", "latch", "barrier", "counter", "foreign", "other", "free"];
@@ -75,13 +75,11 @@ export class ListView {
   }
 
   show() {
-    const focused = document.activeElement?.closest?.("tr")?.dataset.id;
     const offset = Number(this.parameters.offset ?? 0);
     const rows = [...this.known.values()].map((lock) => row(lock, this.context));
     const caption = this.count === 0 ? "No lock is held or waited for."
       : `${offset + 1} to ${offset + rows.length} of ${this.count} locks that are held or waited for`;
-    this.body.replaceChildren(table(caption, titles, rows, { id: "locks" }), pages(this.parameters, this.count, this.context) ?? "");
-    if (focused) this.body.querySelector(`tr[data-id="${focused}"] a`)?.focus();
+    refill(this.body, table(caption, titles, rows, { id: "locks" }), pages(this.parameters, this.count, this.context) ?? "");
   }
 
   /** Rows that are there change at once. True: the list has to be asked for again. */

@@ -1,6 +1,6 @@
 // One lock: holders, queue, history, charts, release by force.
 import { NoToken, get, post, session } from "./api.js";
-import { clock, duration, growing, h, processText, shown, svg, table, ttlBar } from "./dom.js";
+import { clock, duration, growing, h, processText, refill, shown, svg, table, ttlBar } from "./dom.js";
 import { kindText } from "./list.js";
 
 function facts(lock) {
@@ -95,8 +95,7 @@ export class LockView {
     const changes = lock.changes ?? [];
     const times = lock.times ?? [];
     const events = changes.slice(0, 50).map((change) => ({ cells: [clock(change.at), change.event.replaceAll("_", " "), shown(change.holder) || "nobody", shown(change.before), duration(change.held_ms), change.token === null ? "" : String(change.token)] }));
-    const restored = document.activeElement?.id;
-    this.element.replaceChildren(
+    refill(this.element,
       h("h2", { title: shown(lock.name, 2000) }, shown(lock.name, 400)),
       lock.error ? h("p", { class: "problem" }, lock.error) : "",
       lock.warning ? h("p", { class: "problem" }, shown(lock.warning, 2000)) : "",
@@ -107,7 +106,6 @@ export class LockView {
       h("h3", {}, "How long, by the minute"), h("p", { class: "soft" }, "Up to the median, and lighter up to the 95th percentile, as far as they were seen."),
       h("div", { class: "charts" }, chart("waits", "Waits", times, now), chart("holds", "Holds", times, now)), byMinute(times),
       table("Changes, the newest first", ["At", "What", "Holder", "Before", "Held for", "Token"], events));
-    if (restored) document.getElementById(restored)?.focus();
   }
 
   buttons(hold) {

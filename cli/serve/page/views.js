@@ -1,6 +1,6 @@
 // Who blocks whom, processes, doctor's findings.
 import { get } from "./api.js";
-import { clientOf, growing, h, processText, shown, svg, table } from "./dom.js";
+import { clientOf, growing, h, processText, refill, shown, svg, table } from "./dom.js";
 
 /** The clients that are in a circle of waits, by Tarjan's algorithm. */
 export function circles(edges) {
@@ -83,22 +83,29 @@ export class BlockingView extends AskedView {
     const [blocking, dead] = await Promise.all([this.get("blocking"), this.get("deadlocks")]);
     const people = new Map();
     const merged = new Map();
+    const held = new Map(blocking.locks.map((lock) => [lock.id, lock]));
     for (const edge of blocking.edges) {
-      if (!edge.waiter || !edge.holder) continue;
+      if (!edge.waiter) continue;
       const from = clientOf(edge.waiter);
-      const to = clientOf(edge.holder);
-      people.set(from, edge.waiter);
-      people.set(to, edge.holder);
-      const key = `${from} ${to}`;
-      if (!merged.has(key)) merged.set(key, { from, to, names: [] });
-      merged.get(key).names.push(edge.name);
+      const lock = held.get(edge.id);
+      for (const holder of lock.holders) {
+        const to = clientOf(holder);
+        people.set(from, edge.waiter);
+        people.set(to, holder);
+        const key = `${from} ${to}`;
+        if (!merged.has(key)) merged.set(key, { from, to, names: [], must: false });
+        merged.get(key).names.push(edge.name);
+        // Of several that have permits any may give one back.
+        if (lock.kind !== "permits" || lock.holding === 1) merged.get(key).must = true;
+      }
     }
     const edges = [...merged.values()];
-    const inCircle = circles(edges);
-    const rows = blocking.edges.map((edge) => ({ cells: [processText(edge.waiter), this.link(edge.id, edge.name), processText(edge.holder), growing(edge.waited_ms),
+    const inCircle = circles(edges.filter(({ must }) => must));
+    const others = ({ id }) => held.get(id).holding > 1 ? ` +${held.get(id).holding - 1}` : "";
+    const rows = blocking.edges.map((edge) => ({ cells: [processText(edge.waiter), this.link(edge.id, edge.name), processText(edge.holder) + others(edge), growing(edge.waited_ms),
       edge.waiter && inCircle.has(clientOf(edge.waiter)) ? h("span", { class: "problem" }, "in a circle") : ""] }));
     const deadlocks = dead.deadlocks.map((circle) => h("p", { class: "problem" }, "Deadlock: ", circle.map((each) => `${processText(each.waiter)} waits for “${shown(each.name)}”`).join(", which is held by ")));
-    this.element.replaceChildren(...deadlocks,
+    refill(this.element, ...deadlocks,
       inCircle.size ? h("p", { class: "problem" }, `${inCircle.size} processes wait for one another in a circle: a deadlock, if the same threads hold and wait.`) : "",
       people.size === 0 ? "" : people.size <= mostNodes ? graph(edges, people, inCircle) : h("p", { class: "soft" }, `${people.size} processes are too many for a drawing.`),
       table(blocking.edges.length === 0 ? "Nobody waits." : `Waits for the ${blocking.asked} locks that are waited for most, of ${blocking.waited_for}`, ["Waiter", "Lock", "Holder", "Waits for", "Circle"], rows));
@@ -136,7 +143,7 @@ export class ProcessesView extends AskedView {
     const busiestFirst = [...hosts].sort(([, a], [, b]) => b.holds - a.holds || b.waits - a.waits);
     const tables = busiestFirst.map(([name, { holds, waits: waited, rows }]) =>
       table(`${name ? shown(name) : "Unknown hosts"}: ${holds} held, ${waited} waited for`, ["Process", "Program", "Holds", "Waits for"], rows));
-    this.element.replaceChildren(h("p", {}, all.count === 1 ? "1 process holds locks." : `${all.count} processes hold locks.`), ...tables);
+    refill(this.element, h("p", {}, all.count === 1 ? "1 process holds locks." : `${all.count} processes hold locks.`), ...tables);
   }
 }
 
@@ -147,6 +154,6 @@ export class FindingsView extends AskedView {
   async load() {
     const report = await this.get("findings");
     const rows = report.findings.map((each) => ({ cells: [each.check, h("span", { class: each.severity }, each.severity), each.found, [each.why, each.advice].filter(Boolean).join(" "), each.servers.join(", ")] }));
-    this.element.replaceChildren(table(`What holdfast doctor finds about ${report.server}`, ["Check", "Severity", "Found", "Why, and what to do", "Servers"], rows));
+    refill(this.element, table(`What holdfast doctor finds about ${report.server}`, ["Check", "Severity", "Found", "Why, and what to do", "Servers"], rows));
   }
 }

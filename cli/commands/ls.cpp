@@ -34,9 +34,10 @@ The search goes through all keys in small steps (SCAN), and the server serves ot
 --wire plain, twice otherwise. With a million keys it takes 1 s or 2 s of the server's time.
 
 Columns
-  KIND     exclusive: held by Holdfast; foreign: by another library; free: nobody holds it, but somebody waits;
-           read_write: held by readers; permits: of a semaphore (--slots); other: the key of that name is not
-           a lock. Redisson's: reentrant, read_write, permits, counter
+  KIND     exclusive: held by Holdfast; election: so, and the holder has published that it leads; foreign: by
+           another library; free: nobody holds it, but somebody waits; read_write: held by readers; permits: of
+           a semaphore (--slots); other: the key of that name is not a lock. Redisson's: reentrant, read_write,
+           permits, counter
   HOLDER   host:pid, and how many more; for permits and counters, their numbers. LABEL: the text of `--label`
   HELD     for how long. TTL: when it ends unless it is renewed. -: unknown
   TOKEN    the newest fencing token. WAITING: how many processes wait. WIRE: plain, redisson or etcd

@@ -98,6 +98,10 @@ table table_of_locks() {
                 {"WIRE", 8}}};
 }
 
+std::string_view kind_word(lock_state const& state) {
+  return state.leads ? std::string_view{"election"} : to_string(state.kind);
+}
+
 std::string_view wire_word(lock_state const& state) {
   if (state.on_etcd) return "etcd";
   return state.wire == wire::redisson ? "redisson" : "plain";
@@ -105,7 +109,7 @@ std::string_view wire_word(lock_state const& state) {
 
 std::vector<std::string> cells_of(lock_state const& state) {
   return {state.name,
-          std::string{to_string(state.kind)},
+          std::string{kind_word(state)},
           holder_cell(state),
           state.holder.label.empty() ? "-" : state.holder.label,
           cell(state.held_for),

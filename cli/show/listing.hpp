@@ -45,6 +45,9 @@ class table {
 [[nodiscard]] table table_of_locks();
 [[nodiscard]] std::vector<std::string> cells_of(lock_state const&);
 
+/// What it is, in one word: that of its kind, or "election" for one whose holder has published that it leads.
+[[nodiscard]] std::string_view kind_word(lock_state const&);
+
 /// "plain" or "redisson", the values of --wire; "etcd".
 [[nodiscard]] std::string_view wire_word(lock_state const&);
 

@@ -222,12 +222,13 @@ std::string described(lock_state const& state) {
                                         "one's, a {}",
                                         one_line(state.type));
     case lock_kind::exclusive:
-      return "exclusive: held by a client of Holdfast";
+      return state.leads ? "election: led by a client of Holdfast"
+                         : "exclusive: held by a client of Holdfast";
     case lock_kind::foreign:
       if (state.on_etcd)
-        return state.leads
-                   ? "foreign: led, in the format of Go's concurrency.Election (etcdctl elect, holdfast lead)"
-                   : "foreign: held by another program (etcdctl lock, Go's concurrency.Mutex)";
+        return state.leads ? "election: led, in the format of Go's concurrency.Election (etcdctl elect, "
+                             "holdfast lead)"
+                           : "foreign: held by another program (etcdctl lock, Go's concurrency.Mutex)";
       return "foreign: a string that Holdfast did not write; another lock library's (redsync, redis-py, "
              "...), or no "
              "lock";

@@ -83,6 +83,9 @@ json to_json(lock_state const& state) {
   object.set_unless_empty(
       "counts", state.counts == counter_use::unknown ? std::string_view{} : to_string(state.counts));
   object.set_unless_empty("misfit", state.misfit);
+  json leads;
+  if (state.leads) leads.set("value", state.leads->value).set("term", state.leads->term);
+  object.set("leads", std::move(leads));
   return object;
 }
 
@@ -99,9 +102,6 @@ json with_queue(lock_state const& state) {
   }
   auto object = to_json(state);
   object.set("queue", std::move(queue)).set("waiting_for_condition", state.waiting_for_condition);
-  json leads;
-  if (state.leads) leads.set("value", state.leads->value).set("term", state.leads->term);
-  object.set("leads", std::move(leads));
   object.set("last_run", state.last_run ? run_json(*state.last_run, state) : json{});
   return object;
 }

@@ -55,7 +55,7 @@ std::vector<std::string> cells_of(top_row const& row) {
   auto const& lock = row.lock;
   std::optional<std::chrono::microseconds> ttl;
   if (lock.ttl_left) ttl = *lock.ttl_left;
-  return {std::string{to_string(lock.kind)},
+  return {std::string{listing::kind_word(lock)},
           listing::holder_cell(lock),
           lock.holder.label.empty() ? "-" : lock.holder.label,
           listing::cell(lock.held_for),

@@ -96,10 +96,15 @@ local function state_of(lock, counter, queue)
   if string.sub(holder, 37, 37) == ':' and string.sub(holder, -2) == ':r' then answer[2] = {1, holder, math.max(pttl, 0)} end
   local members = string.match(holder, '^holdfast_latch ') and 'counted' or string.match(holder, '^holdfast_barrier ') and 'arrived'
   if members then answer[2] = look_at_members(holder, string.sub(queue, 1, -6) .. members) end
-  if tonumber(most) > 0 and string.sub(holder, 37, 37) == ':' then
+  if answer[2] == holder and string.sub(holder, 37, 37) == ':' then
     local said, fields = {}, redis.pcall('HGETALL', string.sub(queue, 1, -6) .. 'leader')
     for i = 1, #fields, 2 do said[fields[i]] = fields[i + 1] end
-    if said.owner == holder then answer[2] = {holder, 'leader', said.term or '', said.value or ''} end
+    if said.owner == holder then
+      -- Who lists many locks gets no value of 64 KiB for each.
+      local value = said.value or ''
+      if tonumber(most) == 0 then value = string.sub(value, 1, 1024) end
+      answer[2] = {holder, 'leader', said.term or '', value}
+    end
   end
   local of_plain = permits or by_readers or members or string.sub(holder, 37, 37) == ':' or (kind == 'none' and (last > 0 or waiting > 0))
   if scope == 'both' or not of_plain then

@@ -1,7 +1,7 @@
 -- For whoever looks at many locks again and again: which of them need a closer look? Changes nothing.
--- KEYS: each lock, followed by its queue. Reply: for each lock a text that differs when holder, token, numbers or waiters do, or when
--- the time of some holder of several is over; and with `scope` "ttl" its pttl, otherwise -3. The text begins with a space only if
--- there is no lock. A user without the right to Redisson's objects hears less of these, and no error.
+-- KEYS: each lock, followed by its queue. Reply: for each lock a text that differs when holder, token, numbers or waiters do, when its
+-- holder says that it leads, or when the time of some holder of several is over; and with `scope` "ttl" its pttl, otherwise -3. The
+-- text begins with a space only if there is no lock. A user without the right to Redisson's objects hears less of these, and no error.
 local names = {unpack(KEYS)}
 local scope = ARGV[1]
 -- @include micros
@@ -25,6 +25,13 @@ end
 local function members_of(set, beside)
   return 'of another type ' .. number('ZCARD', set) .. ' ' .. alive(set), number('ZCARD', beside .. 'permit_queue')
 end
+-- The leader of an election says so after its grant. What a former one has said may still be there. Not with the value, which may be
+-- long.
+local function says_that_it_leads(owner, leader)
+  if number('EXISTS', leader) == 0 then return false end
+  local said = redis.pcall('HGET', leader, 'owner')
+  return said == owner or type(said) == 'table'
+end
 for i = 1, #names, 2 do
   local lock, queue = names[i], names[i + 1]
   local beside = string.sub(queue, 1, -6)
@@ -46,8 +53,13 @@ for i = 1, #names, 2 do
     text = '-' .. text
   end
   -- An owner id is never used twice, so it tells what the token does.
-  local token = string.sub(text, 37, 37) ~= ':' and text_of(beside .. 'token', 31) or ''
-  answer[i] = table.concat({text, token, waiting + others}, ' ')
+  local more
+  if string.sub(text, 37, 37) == ':' then
+    more = says_that_it_leads(text, beside .. 'leader') and 'leads' or ''
+  else
+    more = text_of(beside .. 'token', 31) or ''
+  end
+  answer[i] = table.concat({text, more, waiting + others}, ' ')
   answer[i + 1] = scope == 'ttl' and number('PTTL', lock) or -3
 end
 return answer

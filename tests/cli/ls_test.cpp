@@ -72,14 +72,14 @@ TEST_F(ls, prints_an_object_a_line_as_json) {
   EXPECT_EQ(all[0], json::parse(R"({"name": "orders:42", "kind": "exclusive", "type": "string", "waiting": 0,
     "holder": {"owner": "11111111-1111-4111-8111-111111111111:1", "host": "web-3", "pid": 812,
                "program": "import", "label": "nightly import"},
-    "wire": "plain", "holding": 1, "fair": false, "available": null, "permits": null, "generation": null, "counts": null, "misfit": null,
+    "wire": "plain", "holding": 1, "fair": false, "available": null, "permits": null, "generation": null, "counts": null, "misfit": null, "leads": null,
     "holders": [{"owner": "11111111-1111-4111-8111-111111111111:1", "host": "web-3", "pid": 812,
                  "program": "import", "label": "nightly import", "side": "exclusive", "count": 1}]})"));
   EXPECT_EQ(all[1].at("holder").at("host"), nullptr);
   EXPECT_EQ(all[1].at("holder").at("pid"), nullptr);
   EXPECT_EQ(all[2], json::parse(R"({"name": "waited for", "kind": "free", "type": "none", "holder": null,
     "held_ms": null, "ttl_ms": null, "token": 41, "waiting": 1, "wire": "plain", "holding": 0, "holders": [],
-    "fair": false, "available": null, "permits": null, "generation": null, "counts": null, "misfit": null})"));
+    "fair": false, "available": null, "permits": null, "generation": null, "counts": null, "misfit": null, "leads": null})"));
 }
 
 TEST_F(ls, shows_only_names_that_match) {

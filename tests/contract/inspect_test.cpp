@@ -91,6 +91,18 @@ INSTANTIATE_TEST_SUITE_P(
                          is_number(nearly_20_s), is(last_token), is(0), clock_now, is_array({})}),
                     .lock = caller,
                     .ttl = 20'000}},
+        {.name = "shows_of_a_long_value_the_beginning_in_lists",
+         .given = {.lock = caller,
+                   .setup = {{"HSET", names::leader(lock_name), "owner", std::string{caller}, "term", "7",
+                              "value", std::string(2000, 'v')}}},
+         .call = look_call(0),
+         .expect = {.reply = is_array({is_text("string"),
+                                       is_array({is_text(caller), is_text("leader"), is_text("7"),
+                                                 is_text(std::string(1024, 'v'))}),
+                                       is_number(nearly_20_s), is(last_token), is(0), clock_now,
+                                       is_array({})}),
+                    .lock = caller,
+                    .ttl = 20'000}},
         {.name = "shows_nothing_that_a_former_leader_said",
          .given = {.lock = caller, .setup = said_by(rival)},
          .call = look_call(10),
@@ -324,6 +336,16 @@ TEST_F(pulse_script, differs_with_holder_token_numbers_and_waiters) {
       after({"HSET", lock_key, "another", "1"}),
   };
   for (std::size_t i = 1; i != beats.size(); ++i) EXPECT_NE(beats[i], beats[i - 1]) << i;
+}
+
+TEST_F(pulse_script, differs_when_the_holder_has_published_that_it_leads) {
+  std::vector<std::string> const beats{
+      after({"SET", lock_key, std::string{caller}, "PX", "20000"}),
+      after({"HSET", names::leader(lock_name), "owner", std::string{rival}, "term", "6", "value", "old"}),
+      after({"HSET", names::leader(lock_name), "owner", std::string{caller}, "term", "7", "value", "new"}),
+  };
+  EXPECT_EQ(beats[1], beats[0]) << "what a former leader has left";
+  EXPECT_NE(beats[2], beats[1]);
 }
 
 TEST_F(pulse_script, tells_who_has_a_lock_of_redissons) {

@@ -3,14 +3,14 @@ import { get } from "./api.js";
 import { duration, growing, h, processText, refill, shown, table, ttlBar } from "./dom.js";
 
 const limit = 100;
-const kinds = ["exclusive", "read_write", "permits", "reentrant", "latch", "barrier", "counter", "foreign", "other", "free"];
+const kinds = ["exclusive", "election", "read_write", "permits", "reentrant", "latch", "barrier", "counter", "foreign", "other", "free"];
 
 /** What a lock is, and what is left of it, in words. */
 export function kindText(lock) {
   const numbers = lock.permits !== null && lock.available !== null ? `, ${lock.available} of ${lock.permits} left`
     : lock.available !== null ? `, ${lock.available} left` : "";
   const several = lock.holding > 1 ? `, ${lock.holding} hold it` : "";
-  return lock.kind.replace("_", "-") + (numbers || several) + (lock.wire === "redisson" ? " (Redisson)" : "");
+  return (lock.leads ? "election" : lock.kind.replace("_", "-")) + (numbers || several) + (lock.wire === "redisson" ? " (Redisson)" : "");
 }
 
 function row(lock, context) {

@@ -63,6 +63,9 @@ def stands_still_while_it_is_paused(page):
     # Others see it by now, so this page would have, too.
     page.wait_for_holder("paused", 0xABCDEF)
     assert "00abcdef" not in page.browser.text()
+    ttl = "document.querySelector('main .ttl').textContent"
+    stood_still = f"const before = {ttl}; return new Promise((done) => setTimeout(() => done(before === {ttl}), 2500))"
+    assert page.browser.run(stood_still), "whether it was renewed since isn't known"
     page.browser.run("document.querySelector('#pause').click()")
     eventually(lambda: "00abcdef" in page.browser.text())
 

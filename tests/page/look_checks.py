@@ -77,10 +77,10 @@ def has_no_barriers(page):
 
 
 def names_of_any_bytes_do_no_harm(page):
-    page.redis.hold("<img src=x onerror=document.title='broken'>\u202e\"'&", 3)
+    page.redis.hold("<img src=x onerror=document.title='broken'>\u202e\u061c\"'&", 3)
     page.browser.open(page.url + "#/locks?q=onerror")
     eventually(lambda: page.browser.count("main tbody tr") == 1)
-    assert "\\u{202e}" in page.browser.text()
+    assert "\\u{202e}\\u{61c}" in page.browser.text()
     assert page.browser.count("main img") == 0
     assert "broken" not in page.browser.run("return document.title").split("–")[0]
 
@@ -93,6 +93,22 @@ def marks_circles(page):
     page.browser.open(page.url + "#/blocking")
     eventually(lambda: "in a circle" in page.browser.text())
     assert page.browser.count("svg .box.circle") == 2
+
+
+def draws_the_most_important_of_many(page):
+    page.redis.hold("left", 0x10)
+    page.redis.hold("right", 0x11)
+    page.redis.queue("left", 0x11)
+    page.redis.queue("right", 0x10)
+    for lock in range(8):
+        page.redis.hold(f"busy:{lock}", 0x100 + lock)
+        page.redis.queue(f"busy:{lock}", *range(0x1000 + 16 * lock, 0x100A + 16 * lock))
+    page.browser.open(page.url + "#/blocking")
+    eventually(lambda: "60 of 90 processes are drawn" in page.browser.text())
+    assert page.browser.count("svg .box") == 60
+    assert page.browser.count("svg .box.circle") == 2
+    assert page.browser.run("return [...document.querySelectorAll('svg text')].filter((each) => each.textContent.includes('wait)')).length") > 0
+    assert page.browser.count("main tbody tr") == 82
 
 
 def marks_circles_through_any_reader(page):
@@ -118,4 +134,4 @@ def marks_no_circle_through_one_of_several_with_permits(page):
     assert page.browser.count("svg .edge") == 3 and page.browser.count("svg .circle") == 0
 
 
-CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, marks_circles, marks_circles_through_any_reader, marks_no_circle_through_one_of_several_with_permits]
+CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, marks_circles, draws_the_most_important_of_many, marks_circles_through_any_reader, marks_no_circle_through_one_of_several_with_permits]

@@ -48,7 +48,7 @@ function askForToken(message = "") {
       location.reload();
     } catch (problem) {
       dialog.close();
-      askForToken("That token is wrong.");
+      askForToken(problem instanceof NoToken ? "That token is wrong." : problem.message);
     }
   } }, input, h("button", { type: "submit" }, "Log in"));
   dialog.replaceChildren(h("h2", { id: "dialog_title" }, "This page needs a token"), h("p", { class: "problem" }, message), form);
@@ -198,7 +198,8 @@ $("help").addEventListener("click", showKeys);
 $("logout").addEventListener("click", async () => { await post("logout", {}); location.reload(); });
 $("deployment").addEventListener("change", () => { location.hash = href(state.path || "locks", { d: $("deployment").value }); });
 addEventListener("hashchange", route);
-setInterval(tick, 1000);
+// What was seen last stands still: whether a ttl was renewed since isn't known.
+setInterval(() => { if (!state.paused && !state.lostSince) tick(); }, 1000);
 setInterval(() => schedule(0.1), 5000);
 
 const saved = localStorage.getItem("theme");

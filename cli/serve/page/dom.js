@@ -35,7 +35,7 @@ export function refill(element, ...children) {
   (same[at] ?? same[0])?.focus({ preventScroll: true });
 }
 
-const harmful = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+const harmful = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
 
 /** A name as one short line: characters that can't be seen, or that change others, as \u{code}. */
 export function shown(text, most = 120) {

@@ -32,10 +32,26 @@ export function circles(edges) {
 }
 
 const mostNodes = 60;
+const firstWaiters = 5;
 
-function graph(edges, people, inCircle) {
+/** Of more processes those in circles, then those that most wait for, each with some of those. */
+function drawn(edges, people, inCircle) {
+  if (people.size <= mostNodes) return people;
+  const waiters = new Map();
+  for (const { from, to } of edges) waiters.set(to, [...waiters.get(to) ?? [], from]);
+  const busiest = [...waiters].sort(([, a], [, b]) => b.length - a.length);
+  const inOrder = [...inCircle, ...busiest.flatMap(([holder, some]) => [holder, ...some.slice(0, firstWaiters)]), ...people.keys()];
+  const chosen = new Set([...new Set(inOrder)].slice(0, mostNodes));
+  return new Map([...people].filter(([node]) => chosen.has(node)));
+}
+
+function graph(allEdges, people, inCircle) {
   const level = new Map();
   const holds = [...people.keys()];
+  const edges = allEdges.filter(({ from, to }) => people.has(from) && people.has(to));
+  const left = new Map();
+  for (const { from, to } of allEdges) if (people.has(to) && !people.has(from)) left.set(to, (left.get(to) ?? 0) + 1);
+  const label = (node) => (left.has(node) ? `${processText(people.get(node)).slice(0, 18)} (+${left.get(node)} wait)` : processText(people.get(node)).slice(0, 28));
   // Who waits stands right of whom it waits for; a circle ends after as many steps as there are clients.
   holds.forEach((node) => level.set(node, 0));
   for (let i = 0; i < Math.min(holds.length, 8); i += 1) {
@@ -57,7 +73,7 @@ function graph(edges, people, inCircle) {
       svg("title", {}, `waits for ${names.map((name) => shown(name)).join(", ")}`));
   });
   const boxes = holds.map((node) => svg("g", { transform: `translate(${place.get(node).x},${place.get(node).y})` },
-    svg("rect", { class: inCircle.has(node) ? "box circle" : "box", width: 200, height: 36, rx: 4 }), svg("text", { x: 8, y: 22 }, processText(people.get(node)).slice(0, 28))));
+    svg("rect", { class: inCircle.has(node) ? "box circle" : "box", width: 200, height: 36, rx: 4 }), svg("text", { x: 8, y: 22 }, label(node))));
   return h("div", { class: "scroll" }, svg("svg", { viewBox: `-4 -4 ${columns.length * 240} ${height}`, width: columns.length * 240, role: "img", "aria-label": "Who waits for whom; the table below says the same" },
     svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 8, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto" }, svg("path", { d: "M0,0 L8,4 L0,8 z" }))), lines, boxes));
 }
@@ -107,7 +123,8 @@ export class BlockingView extends AskedView {
     const deadlocks = dead.deadlocks.map((circle) => h("p", { class: "problem" }, "Deadlock: ", circle.map((each) => `${processText(each.waiter)} waits for “${shown(each.name)}”`).join(", which is held by ")));
     refill(this.element, ...deadlocks,
       inCircle.size ? h("p", { class: "problem" }, `${inCircle.size} processes wait for one another in a circle: a deadlock, if the same threads hold and wait.`) : "",
-      people.size === 0 ? "" : people.size <= mostNodes ? graph(edges, people, inCircle) : h("p", { class: "soft" }, `${people.size} processes are too many for a drawing.`),
+      people.size > mostNodes ? h("p", { class: "soft" }, `${mostNodes} of ${people.size} processes are drawn: those in circles, and those that most wait for. The table has all.`) : "",
+      people.size === 0 ? "" : graph(edges, drawn(edges, people, inCircle), inCircle),
       table(blocking.edges.length === 0 ? "Nobody waits." : `Waits for the ${blocking.asked} locks that are waited for most, of ${blocking.waited_for}`, ["Waiter", "Lock", "Holder", "Waits for", "Circle"], rows));
   }
 }

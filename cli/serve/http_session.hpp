@@ -43,6 +43,8 @@ inline http_request plain_request(http::request<http::string_body> const& from) 
 class session;
 
 constexpr std::size_t discarded_at_once = 16'384;
+/// As many shorter answers as there are connections need no limit.
+constexpr std::size_t long_answer = 16'384;
 
 /// What all connections share; it outlives them.
 struct shared_state {
@@ -53,6 +55,7 @@ struct shared_state {
   std::unordered_set<session*> streams{};
   std::list<session*> without_request{};  ///< the one that has been so longest first
   std::size_t held_back = 0;
+  std::size_t answer_bytes = 0;
   http_facts facts{};
   bool ended = false;
   asio::io_context context{1};
@@ -216,6 +219,11 @@ class session final : public std::enable_shared_from_this<session> {
     bool const streams = answer.events_after.has_value() && !head_only_;
     if (streams && server_.streams.size() >= server_.limits.streams)
       return respond(refuse(503, "too many pages are open"));
+    auto const size = answer.body && answer.body->size() > long_answer ? answer.body->size() : 0;
+    if (size > 0 && server_.answer_bytes + size > server_.limits.answer_bytes)
+      return respond(refuse(503, "too many answers haven't been read yet"));
+    server_.answer_bytes += size;
+    answer_bytes_ = size;
     body_ = answer.body ? std::move(answer.body) : std::make_shared<std::string const>();
     response_.emplace();
     response_->result(static_cast<unsigned>(answer.status));
@@ -251,6 +259,7 @@ class session final : public std::enable_shared_from_this<session> {
     serializer_.reset();
     response_.reset();
     body_.reset();
+    server_.answer_bytes -= std::exchange(answer_bytes_, 0);
     if (server_.ended) return;
     if (failed == beast::error::timeout) return cut_off();
     if (failed) return close();
@@ -303,6 +312,7 @@ class session final : public std::enable_shared_from_this<session> {
   std::optional<http::response<body_type>> response_{};
   std::optional<http::response_serializer<body_type>> serializer_{};
   shared_text body_{};
+  std::size_t answer_bytes_ = 0;  ///< what of it is counted
   std::optional<std::list<session*>::iterator> waits_{};
   bool keep_alive_ = false;
   bool head_only_ = false;

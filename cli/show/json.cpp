@@ -84,6 +84,12 @@ std::string json::line() const {
   std::string line;
   line.reserve(all.size());
   for (std::string_view rest{all}; !rest.empty();) {
+    // Nearly all of it is ASCII, and at once.
+    auto const other = std::ranges::find_if(rest, [](char const c) { return c < ' ' || c > '~'; });
+    auto const plain = static_cast<std::size_t>(other - rest.begin());
+    line += rest.substr(0, plain);
+    rest.remove_prefix(plain);
+    if (rest.empty()) break;
     auto const [size, code] = detail::first_of(rest);
     auto const bytes = std::max<std::size_t>(size, 1);
     if (size != 0 && detail::has_effects(code)) {

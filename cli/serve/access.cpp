@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <sstream>
+#include <string>
 #include <system_error>
 
 namespace holdfast::cli {
@@ -42,6 +43,10 @@ bool equal(std::string_view const a, std::string_view const b) {
 }
 
 bool is_unsafe(http_request const& request) { return request.method != "GET" && request.method != "HEAD"; }
+
+bool has_token(http_request const& request) {
+  return !request.header("authorization").empty() || (is_unsafe(request) && request.path == login_path);
+}
 
 /// "example:7480" without the port.
 std::string_view without_port(std::string_view const host) {
@@ -109,7 +114,8 @@ std::optional<http_response> access_control::check_origin(http_request const& re
   // A link from another site to the page is fine; it gets no data.
   auto const site = request.header("sec-fetch-site");
   bool const from_here = site.empty() || site == "same-origin" || site == "none";
-  if (!from_here && (is_unsafe(request) || request.path.starts_with("/api/")))
+  bool const has_data = request.path.starts_with("/api/") || request.path == "/metrics";
+  if (!from_here && (is_unsafe(request) || has_data))
     return refuse(403, "the page of another site has sent this");
   return std::nullopt;
 }
@@ -159,13 +165,26 @@ bool access_control::is_meant(http_request const& request, visitor const& by) {
   return by.csrf.empty() || equal(request.header("x-holdfast-csrf"), by.csrf);
 }
 
-http_response access_control::refuse_token(http_request const& request) {
+http_response access_control::refuse_token(http_request const& request, time const now) {
   auto response = refuse(401, "this needs a token: `Authorization: Bearer TOKEN`, or the page's own form");
   response.headers.emplace_back("WWW-Authenticate", "Bearer");
   // A browser without a session hasn't tried anything.
-  if (request.header("authorization").empty() && request.path != "/api/v1/login") return response;
+  if (!has_token(request)) return response;
   ++wrong_tokens_;
+  tries_.note_wrong(request.peer, now);
   response.after = wrong_token_delay;
+  return response;
+}
+
+std::optional<http_response> access_control::refuse_to_try(http_request const& request, time const now) {
+  if (tokens_.empty() || !has_token(request)) return std::nullopt;
+  auto const wait = std::chrono::ceil<std::chrono::seconds>(tries_.wait_of(request.peer, now));
+  if (wait <= 0s) return std::nullopt;
+  ++refused_tokens_;
+  auto response = refuse(
+      429, fmt::format("too many wrong tokens came from this address; the next one is looked at in {} s",
+                       wait.count()));
+  response.headers.emplace_back("Retry-After", std::to_string(wait.count()));
   return response;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "serve/http_message.hpp"
+#include "serve/token_tries.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -13,6 +14,9 @@
 #include <vector>
 
 namespace holdfast::cli {
+
+/// Where a browser sends a token.
+constexpr std::string_view login_path = "/api/v1/login";
 
 struct named_token {
   std::string user{};
@@ -49,11 +53,16 @@ class access_control {
   /// Whether an act was sent by a page of ours, or by a program with a token.
   [[nodiscard]] static bool is_meant(http_request const& request, visitor const& by);
 
-  /// 401, and slowly: whoever tries tokens gets no further than one a second on each connection.
-  [[nodiscard]] http_response refuse_token(http_request const& request);
+  /// 401, and slowly, for a token that is wrong or missing. A wrong one is counted.
+  [[nodiscard]] http_response refuse_token(http_request const& request, time now);
+  /// 429 for a request with a token, right or wrong, from an address that has sent too many wrong ones: one
+  /// that isn't looked at can't be found by trying. Nullopt: it is fine. Sessions go on.
+  [[nodiscard]] std::optional<http_response> refuse_to_try(http_request const& request, time now);
 
   [[nodiscard]] bool asks_for_tokens() const noexcept { return !tokens_.empty(); }
   [[nodiscard]] std::uint64_t wrong_tokens() const noexcept { return wrong_tokens_; }
+  /// Those that nobody has looked at.
+  [[nodiscard]] std::uint64_t refused_tokens() const noexcept { return refused_tokens_; }
 
  private:
   struct session {
@@ -70,7 +79,9 @@ class access_control {
   std::vector<std::string> hosts_;
   std::deque<session> sessions_{};  ///< the oldest first; a bounded number
   std::string own_csrf_;            ///< where nobody logs in
+  token_tries tries_{};
   std::uint64_t wrong_tokens_ = 0;
+  std::uint64_t refused_tokens_ = 0;
 };
 
 }  // namespace holdfast::cli

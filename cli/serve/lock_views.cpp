@@ -46,13 +46,26 @@ json minute_json(lock_times::in_minute const& of) {
   return object;
 }
 
-json times_json(deployment const& of, std::string_view const id) {
+json times_json(deployment const& of, std::string_view const id, lock_store::day_time const now) {
   auto list = json::list();
-  auto const now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
   of.with_store([&](lock_store const& store) {
     for (auto const& each : store.times().of(id, now)) list.add(minute_json(each));
   });
   return list;
+}
+
+/// What this process has seen of a lock, until now.
+void add_history(json& to, deployment const& of, std::string_view const id) {
+  auto const now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+  to.set("at", utc_text(now)).set("changes", changes_json(of, id)).set("times", times_json(of, id, now));
+}
+
+/// A visitor may ask about any name, and needn't have the right to read keys: what is in one that is no lock,
+/// as far as anybody knows, stays there.
+void hide_value(deployment const& of, lock_on_wires& found) {
+  auto& plain = found.plain;
+  if (plain.kind != lock_kind::foreign) return;
+  if (!of.with_store([&](lock_store const& store) { return store.knows(plain.name); })) plain.holder = {};
 }
 
 json described(deployment const& of, lock_state const& lock) {
@@ -73,8 +86,9 @@ std::string known_json(deployment const& of, std::string const& name, std::strin
     object = to_json(*found, of.id(), boot_time());
   });
   if (id.empty()) object.set("name", name);
-  object.set("error", problem).set("changes", changes_json(of, id));
-  return object.set("times", times_json(of, id)).line();
+  object.set("error", problem);
+  add_history(object, of, id);
+  return object.line();
 }
 
 /// The queue of one lock, as edges.
@@ -131,13 +145,14 @@ std::string list_json(deployment const& of, lock_filter const& filter, std::size
 
 std::string lock_json(deployment const& of, client& redis, std::string const& name) {
   try {
-    auto const found = inspect_on_wires(redis, name);
+    auto found = inspect_on_wires(redis, name);
+    hide_value(of, found);
     auto const shown = shown_of(found, "all");
     auto object = described(of, *shown[0]);
     object.set("other_wire", shown.size() > 1 ? described(of, *shown[1]) : json{});
     object.set_unless_empty("warning", shown.size() > 1 ? on_both_wires(name) : std::string{});
-    auto const id = lock_id(of.url(), shown[0]->wire, shown[0]->name);
-    return object.set("changes", changes_json(of, id)).set("times", times_json(of, id)).line();
+    add_history(object, of, lock_id(of.url(), shown[0]->wire, shown[0]->name));
+    return object.line();
   } catch (error const& problem) {
     return known_json(of, name, problem.what());
   }

@@ -73,7 +73,7 @@ constexpr of_locks lock_metrics[]{
 
 std::string metrics_text(std::span<std::unique_ptr<deployment> const> const all,
                          std::map<std::string, fitness> const& fitness_of, http_facts const& http,
-                         std::uint64_t const wrong_tokens, std::chrono::milliseconds const long_hold) {
+                         access_control const& access, long_hold_rules const& long_hold) {
   std::string text;
   std::vector<std::vector<lock_store::totals>> totals;
   std::vector<sample> up;
@@ -119,7 +119,10 @@ std::string metrics_text(std::span<std::unique_ptr<deployment> const> const all,
       "TLS handshakes that failed, also for want of a certificate.",
       {{{}, as_number(http.failed_handshakes)}});
   add(text, "holdfast_serve_wrong_tokens_total", "counter", "Requests with a token that nobody has.",
-      {{{}, as_number(wrong_tokens)}});
+      {{{}, as_number(access.wrong_tokens())}});
+  add(text, "holdfast_serve_refused_tokens_total", "counter",
+      "Requests whose token wasn't looked at, since too many wrong ones came from their address.",
+      {{{}, as_number(access.refused_tokens())}});
   return text;
 }
 

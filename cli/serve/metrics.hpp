@@ -1,10 +1,11 @@
 /// The metrics of `holdfast serve`, in Prometheus's text format.
 #pragma once
 
+#include "serve/access.hpp"
 #include "serve/deployment.hpp"
 #include "serve/http_server.hpp"
+#include "serve/store.hpp"
 
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,7 +23,7 @@ struct fitness {
 /// All of them. The number of series depends on the options alone: none has the name of a lock as a label.
 [[nodiscard]] std::string metrics_text(std::span<std::unique_ptr<deployment> const> all,
                                        std::map<std::string, fitness> const& fitness_of,
-                                       http_facts const& http, std::uint64_t wrong_tokens,
-                                       std::chrono::milliseconds long_hold);
+                                       http_facts const& http, access_control const& access,
+                                       long_hold_rules const& long_hold);
 
 }  // namespace holdfast::cli

@@ -79,12 +79,12 @@ http_response text_answer(std::string text) {
 
 serve_routes::serve_routes(std::vector<std::unique_ptr<deployment>> const& deployments,
                            std::vector<std::string> urls, access_control access, event_feed const& feed,
-                           serve_rules const rules)
+                           serve_rules rules)
     : deployments_{deployments},
       urls_{std::move(urls)},
       access_{std::move(access)},
       feed_{feed},
-      rules_{rules} {}
+      rules_{std::move(rules)} {}
 
 deployment* serve_routes::chosen(http_request const& request) const {
   auto const id = request.parameter("deployment");
@@ -108,9 +108,10 @@ void serve_routes::answer(http_request const& request, responder const& respond)
   if (reads) {
     if (auto file = page(request.path)) return respond(std::move(*file));
   }
-  if (!reads && request.path == "/api/v1/login") return respond(log_in(request));
+  if (auto refused = access_.refuse_to_try(request, boot_time())) return respond(std::move(*refused));
+  if (!reads && request.path == login_path) return respond(log_in(request));
   auto const by = access_.recognize(request, boot_time());
-  if (!by) return respond(access_.refuse_token(request));
+  if (!by) return respond(access_.refuse_token(request, boot_time()));
   if (!reads) return post(request, *by, respond);
   answer_visitor(request, *by, respond);
 }
@@ -274,7 +275,7 @@ http_response serve_routes::log_in(http_request const& request) {
     return refuse(400, "that needs `Content-Type: application/json`");
   auto const token = text_in(request.body, "token");
   auto const cookie = token ? access_.log_in(*token, request.secure, boot_time()) : std::nullopt;
-  if (!cookie) return access_.refuse_token(request);
+  if (!cookie) return access_.refuse_token(request, boot_time());
   auto response = answer_with("{}");
   response.headers.emplace_back("Set-Cookie", *cookie);
   return response;
@@ -294,7 +295,7 @@ http_response serve_routes::metrics() {
       examine(i, fresh_findings, [](http_response const&) {});
   }
   return answer_with(metrics_text(deployments_, known, server_ == nullptr ? http_facts{} : server_->facts(),
-                                  access_.wrong_tokens(), rules_.long_hold),
+                                  access_, rules_.long_hold),
                      "text/plain; version=0.0.4; charset=utf-8");
 }
 

@@ -20,7 +20,7 @@ namespace holdfast::cli {
 
 struct serve_rules {
   bool allow_release = false;
-  std::chrono::milliseconds long_hold{};
+  long_hold_rules long_hold{};
 };
 
 /// Called in the thread of the server; answers come from threads of deployments, too.

@@ -12,6 +12,7 @@
 #include "serve/http_server.hpp"
 #include "serve/listening.hpp"
 #include "serve/routes.hpp"
+#include "serve/store.hpp"
 #include "serve/tls_context.hpp"
 #include "server/choice.hpp"
 
@@ -58,7 +59,7 @@ Examples
   holdfast serve --url redis://a.example --url redis+sentinel://s1,s2,s3/mymaster
   holdfast serve --listen 0.0.0.0:7480 --token-file /etc/holdfast/serve-tokens --host locks.example
   holdfast serve --listen 0.0.0.0:7480 --tls-cert serve.crt --tls-key serve.key --client-ca people.crt
-  holdfast serve --metrics-prefix orders: --metrics-prefix deploy: --long-hold 5m)";
+  holdfast serve --metrics-prefix orders: --metrics-prefix deploy: --long-hold 5m --long-hold deploy:=1h)";
 
 constexpr auto token_variable = "HOLDFAST_SERVE_TOKEN";
 constexpr std::size_t most_prefixes = 50;
@@ -79,10 +80,22 @@ struct serve_options {
   tls_files tls;
   std::vector<std::string> hosts;
   std::vector<std::string> prefixes;
-  std::string long_hold_text = "1m";
-  std::chrono::milliseconds long_hold{};
+  std::vector<std::string> long_hold_texts;
+  long_hold_rules long_hold{.otherwise = std::chrono::minutes{1}};
   bool allow_release = false;
 };
+
+/// "5m", or "deploy:=1h": a prefix may have a = of its own.
+void add_long_hold(std::string const& text, long_hold_rules& to) {
+  auto const equals = text.rfind('=');
+  auto const limit = duration_of("--long-hold", equals == std::string::npos ? text : text.substr(equals + 1));
+  if (equals == std::string::npos) {
+    to.otherwise = limit;
+    return;
+  }
+  require(equals > 0, "--long-hold: the PREFIX before the = is empty; a DURATION alone is for all locks");
+  to.by_prefix.emplace_back(text.substr(0, equals), limit);
+}
 
 /// Threads of deployments would each have an arena of their own, and connections need descriptors. Returns
 /// how many of these connections may have: if there were none left, nobody could be cut off for a new one.
@@ -223,17 +236,23 @@ void add_serve(command_line& line, action& chosen) {
   command.flag("--allow-release", options->allow_release, "Let visitors release locks by force");
   command.values("--metrics-prefix", options->prefixes,
                  "Count locks whose names begin so by themselves; may be given several times", "PREFIX");
-  command.value("--long-hold", options->long_hold_text, "What metrics call a long hold (default: 1m)",
-                "DURATION");
+  command.values(
+      "--long-hold", options->long_hold_texts,
+      "What metrics call a long hold (default: 1m), of all locks or those whose names begin so; may be "
+      "given several times",
+      "[PREFIX=]DURATION");
   command.flag("-v,--verbose", options->common.verbose, "Say what happens");
   for (char const* const name : {"--url", "--password-file", "--token-file", "--listen", "--host",
-                                 "--metrics-prefix", "--tls-cert", "--tls-key", "--client-ca"})
+                                 "--metrics-prefix", "--long-hold", "--tls-cert", "--tls-key", "--client-ca"})
     command.not_empty(name);
   command.excludes("--local", "--url");
   command.excludes("--local", "--password-file");
   command.footer(serve_footer);
   command.when_read([options, &chosen] {
-    options->long_hold = duration_of("--long-hold", options->long_hold_text);
+    for (auto const& text : options->long_hold_texts) add_long_hold(text, options->long_hold);
+    require(options->long_hold_texts.size() <= most_prefixes,
+            fmt::format("--long-hold: {} are too many; at most {}", options->long_hold_texts.size(),
+                        most_prefixes));
     require(options->prefixes.size() <= most_prefixes,
             fmt::format("--metrics-prefix: {} are too many; at most {}", options->prefixes.size(),
                         most_prefixes));

@@ -23,6 +23,7 @@ std::size_t bytes_of(process_info const& process) {
 
 std::size_t bytes_of(lock_state const& lock) {
   auto bytes = sizeof(lock_store::entry) + 2 * lock.name.size() + bytes_of(lock.holder) + lock.misfit.size();
+  if (lock.leads) bytes += lock.leads->value.size();
   for (auto const& hold : lock.holders) bytes += sizeof hold + bytes_of(hold.process);
   return bytes + lock.queue.size() * sizeof(lock_store::waiter);
 }
@@ -33,7 +34,7 @@ bool contains(std::string_view const text, std::string_view const part) {
 
 bool fits(lock_state const& lock, lock_filter const& filter) {
   if (filter.waited_for && lock.waiting == 0) return false;
-  if (!filter.kind.empty() && filter.kind != to_string(lock.kind)) return false;
+  if (!filter.kind.empty() && filter.kind != listing::kind_word(lock)) return false;
   if (!filter.wire.empty() && filter.wire != listing::wire_word(lock)) return false;
   return filter.text.empty() || contains(lock.name, filter.text) ||
          contains(lock.holder.label, filter.text) || contains(lock.holder.host, filter.text) ||
@@ -106,6 +107,17 @@ std::string lock_id(std::string_view const deployment, wire const of, std::strin
   id.reserve(32);
   for (std::size_t i = 0; i != 16; ++i) id += fmt::format("{:02x}", digest[i]);
   return id;
+}
+
+std::chrono::milliseconds long_hold_rules::of(std::string_view const name) const {
+  auto limit = otherwise;
+  std::size_t longest = 0;
+  for (auto const& [prefix, of_prefix] : by_prefix) {
+    if (prefix.size() <= longest || !name.starts_with(prefix)) continue;
+    longest = prefix.size();
+    limit = of_prefix;
+  }
+  return limit;
 }
 
 lock_store::lock_store(std::string deployment, store_limits limits)
@@ -187,6 +199,8 @@ bool lock_store::saw(lock_state const& lock, time const now, day_time const at) 
     by_name_[lock.name].of(lock.wire) = known;
   } else {
     changed = note_changes(*known, lock, now - known->seen, at);
+    // A leader publishes that it leads behind its grant.
+    changed = changed || known->state.leads.has_value() != lock.leads.has_value();
     note_waits(*known, lock, now, at);
   }
   auto& record = *known;
@@ -289,15 +303,15 @@ std::vector<lock_store::change const*> lock_store::changes_of(std::string_view c
   return some;
 }
 
-std::vector<lock_store::totals> lock_store::count(time const now,
-                                                  std::chrono::milliseconds const long_hold) const {
+std::vector<lock_store::totals> lock_store::count(time const now, long_hold_rules const& long_hold) const {
   auto all = counted_;
   for (auto const& [id, each] : entries_) {
     auto& group = all[group_of(each.state.name)];
     if (each.state.kind != lock_kind::free) ++group.held;
     if (each.state.waiting > 0) ++group.waited_for;
     group.waiting += each.state.waiting;
-    if (each.state.held_for && *each.state.held_for + (now - each.seen) > long_hold) ++group.long_holds;
+    if (each.state.held_for && *each.state.held_for + (now - each.seen) > long_hold.of(each.state.name))
+      ++group.long_holds;
     if (each.waited_for != 0ns) {
       group.longest_wait = std::max(
           group.longest_wait, std::chrono::duration_cast<std::chrono::milliseconds>(now - each.waited_for));

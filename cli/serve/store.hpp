@@ -36,11 +36,20 @@ struct store_limits {
   std::vector<std::string> prefixes{};
 };
 
+/// For how long a hold is nothing to be told of.
+struct long_hold_rules {
+  std::chrono::milliseconds otherwise{};
+  /// For names that begin so; the longest beginning counts.
+  std::vector<std::pair<std::string, std::chrono::milliseconds>> by_prefix{};
+
+  [[nodiscard]] std::chrono::milliseconds of(std::string_view name) const;
+};
+
 /// The locks that are wanted, and their order.
 struct lock_filter {
   enum class order : std::uint8_t { contention, name, held, ttl };
   std::string text{};  ///< is a part of the name, or of the label or host of its holder
-  std::string kind{};  ///< the word of a kind; empty: all
+  std::string kind{};  ///< as listing::kind_word() has it; empty: all
   std::string wire{};  ///< "plain" or "redisson"; empty: both
   bool waited_for = false;
   order by = order::contention;
@@ -121,8 +130,8 @@ class lock_store {
   [[nodiscard]] lock_times const& times() const noexcept { return times_; }
 
   [[nodiscard]] std::unordered_map<std::string, entry> const& all() const noexcept { return entries_; }
-  /// By prefixes, the rest first. `long_hold`: a hold that lasts longer is a long one.
-  [[nodiscard]] std::vector<totals> count(time now, std::chrono::milliseconds long_hold) const;
+  /// By prefixes, the rest first.
+  [[nodiscard]] std::vector<totals> count(time now, long_hold_rules const& long_hold) const;
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   /// How many observations found no room since the last call.
   std::size_t take_left_out() noexcept { return std::exchange(left_out_, 0); }

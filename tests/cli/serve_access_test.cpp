@@ -7,8 +7,11 @@
 
 #include <gmock/gmock.h>
 
+#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <csignal>
 #include <deque>
 #include <fstream>
@@ -90,6 +93,7 @@ TEST_F(serve_access, refuses_requests_that_the_page_of_another_site_makes) {
   EXPECT_EQ(status("Origin: null\r\n"), 403);
   EXPECT_EQ(status("Origin: http://127.0.0.1:" + std::to_string(port) + "\r\n"), 200);
   EXPECT_EQ(status("Sec-Fetch-Site: cross-site\r\n"), 403);
+  EXPECT_EQ(get("/metrics", "Sec-Fetch-Site: cross-site\r\n").status, 403) << "which asks Redis now and then";
   EXPECT_EQ(get("/", "Sec-Fetch-Site: cross-site\r\n").status, 200) << "a link to it";
   EXPECT_EQ(http_exchange(port, http_request_text(port, "DELETE", "/api/v1/locks")).status, 405);
 }
@@ -190,6 +194,115 @@ TEST_F(serve_access, has_room_for_another_where_few_files_may_be_open) {
   for (int i = 0; i != 150; ++i)
     idle.emplace_back(port).send("GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
   EXPECT_EQ(get("/healthz").status, 200);
+}
+
+/// Lets this process have as many open files as it may, while it lives.
+class many_files {
+ public:
+  many_files() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    rlimit more{before_};
+    more.rlim_cur = std::min<rlim_t>(more.rlim_max, 4'096);
+    setrlimit(RLIMIT_NOFILE, &more);
+    now_ = more.rlim_cur;
+  }
+  ~many_files() { setrlimit(RLIMIT_NOFILE, &before_); }
+  many_files(many_files const&) = delete;
+  many_files& operator=(many_files const&) = delete;
+  [[nodiscard]] rlim_t now() const noexcept { return now_; }
+
+ private:
+  rlimit before_{};
+  rlim_t now_ = 0;
+};
+
+TEST_F(serve_access, answers_beside_a_thousand_connections_that_say_nothing) {
+  constexpr std::size_t crowd = 1'000;
+  many_files const files;
+  if (files.now() < 2 * crowd) GTEST_SKIP() << "so many files may not be open here";
+  hold("deploy");
+  open();
+  list_of(1);
+  auto const request = http_request_text(port, "GET", "/healthz");
+  auto kept = request;
+  kept.erase(kept.find("Connection: close\r\n"), std::string{"Connection: close\r\n"}.size());
+  // Half of them have asked for something before.
+  std::deque<http_connection> idle;
+  for (std::size_t i = 0; i != crowd; ++i) {
+    idle.emplace_back(port);
+    if (i % 2 == 0) idle.back().send(kept);
+  }
+  EXPECT_TRUE(eventually([&] {
+    return get("/metrics").body.find("holdfast_serve_connections " + std::to_string(crowd + 1) + "\n") !=
+           std::string::npos;
+  })) << get("/metrics").body;
+  EXPECT_EQ(list_of(1)["locks"][0]["name"], "deploy");
+  http_connection stream{port};
+  stream.send(http_request_text(port, "GET", "/api/v1/events"));
+  ASSERT_TRUE(stream.gets("event: reset"));
+  hold("deploy", "22222222-2222-4333-8444-555555555555:1");
+  EXPECT_TRUE(stream.gets("\"event\":\"handed_over\""));
+  EXPECT_TRUE(idle.front().gets("ok\n"));
+  EXPECT_TRUE(idle.front().send(request)) << "it wasn't closed for the others";
+}
+
+TEST_F(serve_access, keeps_few_answers_for_clients_that_do_not_read_them) {
+  for (int i = 0; i != 500; ++i) hold(std::to_string(i) + std::string(1'024, 'x'));
+  open();
+  list_of(500);
+  // Each answer has over 600 kB.
+  std::deque<http_connection> lazy;
+  for (int i = 0; i != 80; ++i) {
+    lazy.emplace_back(port);
+    int const little = 4'096;
+    setsockopt(lazy.back().file(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+    lazy.back().send(http_request_text(port, "GET", "/api/v1/locks?limit=500&x=" + std::to_string(i)));
+  }
+  EXPECT_TRUE(eventually([&] { return get("/api/v1/locks?limit=500").status == 503; }));
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_EQ(get("/api/v1/locks?limit=1").status, 200) << "short ones have room";
+  lazy.clear();
+  EXPECT_TRUE(eventually([&] { return get("/api/v1/locks?limit=500").status == 200; }));
+}
+
+TEST_F(serve_access, says_nothing_of_what_is_in_keys_that_are_no_locks) {
+  redis.command({"SET", "session:1", "somebody's password"});
+  open();
+  ASSERT_TRUE(eventually([&] { return get("/readyz").status == 200; }));
+  auto const answer = get("/api/v1/inspect?name=session:1");
+  EXPECT_EQ(answer.json()["kind"], "foreign");
+  EXPECT_THAT(answer.body, Not(HasSubstr("password")));
+}
+
+TEST_F(serve_access, looks_at_few_tokens_of_an_address_that_was_wrong_often) {
+  open({"--token-file", token_file()});
+  auto const login = post("/api/v1/login", "", R"({"token":")" + anna_token + R"("})");
+  ASSERT_EQ(login.status, 200);
+  auto const cookie = login.header("Set-Cookie");
+  auto const session = "Cookie: " + cookie.substr(0, cookie.find(';')) + "\r\n";
+  // Each wrong one is answered after a second, so they come together.
+  http_answer refused;
+  EXPECT_TRUE(eventually(60s, [&] {
+    std::deque<http_connection> tries;
+    for (int i = 0; i != 30; ++i) {
+      tries.emplace_back(port).send(http_request_text(port, "POST", "/api/v1/login",
+                                                      "Content-Type: application/json\r\n",
+                                                      R"({"token":"wrong-0123456789abcdef"})"));
+    }
+    for (auto& each : tries) {
+      if (!eventually([&each] { return each.ended(); })) return false;
+      if (auto answer = http_answer_in(each.received()); answer.status == 429) refused = std::move(answer);
+    }
+    return refused.status == 429;
+  }));
+  auto const wait = refused.header("Retry-After");
+  ASSERT_FALSE(wait.empty()) << refused.head;
+  EXPECT_THAT(std::stoi(wait), AllOf(testing::Ge(1), testing::Le(6)));
+  EXPECT_THAT(refused.json().value("error", ""), HasSubstr("too many wrong tokens came from this address"));
+  EXPECT_EQ(get("/api/v1/session", session).json()["user"], "anna") << "who has logged in goes on";
+  EXPECT_EQ(get("/api/v1/session").status, 401) << "without a token nothing was tried";
+  EXPECT_THAT(get("/metrics", session).body, Not(HasSubstr("holdfast_serve_refused_tokens_total 0\n")));
+  EXPECT_THAT(page->err(), Not(HasSubstr("0123456789")));
 }
 
 TEST_F(serve_access, ends_though_visitors_wait_for_a_server_that_does_not_answer) {

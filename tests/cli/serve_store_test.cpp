@@ -46,6 +46,31 @@ TEST(serve_store, orders_by_contention_and_filters) {
   EXPECT_EQ(store.chosen({.kind = "permits"}, 0, 10).second, 0U);
 }
 
+TEST(serve_store, counts_long_holds_by_the_longest_prefix) {
+  lock_store store{"here"};
+  for (std::string const name : {"deploy", "deploy:db", "orders:1", "other"})
+    store.saw(stored_hold(name, "x:1"), 0s, store_day);
+  long_hold_rules const rules{.otherwise = 1min,
+                              .by_prefix = {{"deploy:", 1h}, {"deploy", 10min}, {"orders:", 5s}}};
+  auto const after = [&](lock_store::time const passed) { return store.count(passed, rules)[0].long_holds; };
+  EXPECT_EQ(after(3s), 0U);
+  EXPECT_EQ(after(10s), 1U);
+  EXPECT_EQ(after(5min), 2U);
+  EXPECT_EQ(after(20min), 3U);
+  EXPECT_EQ(after(2h), 4U);
+}
+
+TEST(serve_store, tells_elections_from_other_locks) {
+  lock_store store{"here"};
+  auto lock = stored_hold("a", "x:1");
+  store.saw(lock, 1s, store_day);
+  lock.leads = holdfast::leadership{.value = "web-3", .term = 7};
+  EXPECT_TRUE(store.saw(lock, 2s, store_day)) << "which pages are told";
+  EXPECT_FALSE(store.saw(lock, 3s, store_day));
+  EXPECT_EQ(store.chosen({.kind = "election"}, 0, 10).second, 1U);
+  EXPECT_EQ(store.chosen({.kind = "exclusive"}, 0, 10).second, 0U);
+}
+
 TEST(serve_store, notes_who_had_it_and_for_how_long) {
   lock_store store{"here"};
   EXPECT_TRUE(store.saw(stored_hold("a", "x:1"), 10s, store_day));
@@ -57,7 +82,7 @@ TEST(serve_store, notes_who_had_it_and_for_how_long) {
   ASSERT_EQ(changes.size(), 2U);
   EXPECT_EQ(changes[1]->held_ms, 2'000);
   EXPECT_THAT(changes[0]->before, HasSubstr("y:1"));
-  EXPECT_EQ(store.count(13s, 1min)[0].grants, 1U);
+  EXPECT_EQ(store.count(13s, {.otherwise = 1min})[0].grants, 1U);
   EXPECT_EQ(store.chosen({}, 0, 10).second, 0U) << "nobody uses it";
   EXPECT_TRUE(store.forget_idle(12s).empty());
   EXPECT_EQ(store.forget_idle(13s), std::vector{id});

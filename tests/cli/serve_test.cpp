@@ -76,6 +76,18 @@ TEST_F(serve, shows_a_lock_with_its_queue_and_who_had_it_before) {
   EXPECT_EQ(get("/api/v1/processes").json()["processes"][0]["holds"], 1);
 }
 
+TEST_F(serve, shows_an_election_as_one_when_its_leader_has_said_so) {
+  hold("lead", owner);
+  open();
+  list_of(1, "?kind=exclusive");
+  redis.command({"HSET", "{lead}:holdfast_leader", "owner", owner, "term", "7", "value", "web-3:80"});
+  auto const lead = list_of(1, "?kind=election")["locks"][0];
+  EXPECT_EQ(lead["leads"]["value"], "web-3:80");
+  EXPECT_EQ(lead["leads"]["term"], 7);
+  EXPECT_EQ(lead["kind"], "exclusive");
+  list_of(0, "?kind=exclusive");
+}
+
 TEST_F(serve, names_each_reader_that_a_writer_waits_for) {
   constexpr auto late = "9999999999999";
   redis.command({"SET", "config", "holdfast_readers", "PX", "600000"});

@@ -45,12 +45,12 @@ function summaryText(title, at, of) {
 
 /** `of`: "holds" or "waits". A bar for each minute, up to the 95th percentile, and in it one up to the median. */
 function chart(of, title, times, now) {
-  const some = times.filter((minute) => minute[of].count > 0);
+  const age = (minute) => Math.floor(now / 60000) - Math.floor(Date.parse(minute.at) / 60000);
+  const some = times.filter((minute) => minute[of].count > 0 && age(minute) >= 0 && age(minute) < minutes);
   const most = Math.max(1, ...some.map((minute) => minute[of].high_ms));
   const bar = (minute, kind, ms) => {
-    const ago = Math.floor(now / 60000) - Math.floor(Date.parse(minute.at) / 60000);
     const height = Math.max(1, (ms / most) * 90);
-    return svg("rect", { class: kind, x: (minutes - 1 - ago) * 40 + 24, y: 110 - height, width: 28, height }, svg("title", {}, summaryText(of, minute.at, minute[of])));
+    return svg("rect", { class: kind, x: (minutes - 1 - age(minute)) * 40 + 24, y: 110 - height, width: 28, height }, svg("title", {}, summaryText(of, minute.at, minute[of])));
   };
   const label = some.length === 0 ? `No ${of} were seen to end in the last ${minutes} minutes` : `${title} of the last ${minutes} minutes: median and 95th percentile, at most ${duration(most)}; the table below says the same`;
   return svg("svg", { viewBox: "0 0 620 130", role: "img", "aria-label": label },
@@ -87,7 +87,8 @@ export class LockView {
 
   show() {
     const lock = this.lock;
-    const now = Date.now();
+    // As all times of changes, by the clock of the server: that of the viewer may differ.
+    const now = Date.parse(lock.at);
     const queue = lock.queue ?? [];
     const holders = (lock.holders ?? []).map((hold) => ({ cells: [processText(hold), shown(hold.program), hold.side, String(hold.count),
       ttlBar(lock.id + hold.owner, hold.ttl_ms), shown(hold.owner, 60), ...this.buttons(hold)] }));

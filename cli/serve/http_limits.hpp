@@ -22,11 +22,6 @@ struct http_limits {
   std::chrono::seconds response{20};      ///< for taking an answer, or an event
   std::chrono::seconds linger{2};         ///< for the rest of a request that was refused before its end
   std::chrono::seconds heartbeat{15};     ///< between lines that keep a stream of events alive
-};  ///< from the connection to the end of its first request
-std::chrono::seconds idle{60};       ///< from an answer to the end of the next request
-std::chrono::seconds response{20};   ///< for taking an answer, or an event
-std::chrono::seconds linger{2};      ///< for the rest of a request that was refused before its end
-std::chrono::seconds heartbeat{15};  ///< between lines that keep a stream of events alive
 };
 
 struct http_facts {

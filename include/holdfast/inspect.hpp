@@ -129,7 +129,7 @@ struct lock_state {
   /// number of processes that listen on the channel for the release.
   std::int64_t waiting = 0;
   std::vector<waiter_info> queue{};        ///< first come, first served; filled by inspect() only
-  std::optional<leadership> leads{};       ///< the holder is a leader; filled by inspect() only
+  std::optional<leadership> leads{};       ///< the holder is a leader; lists have 1024 bytes of its value
   std::int64_t waiting_for_condition = 0;  ///< how many wait on its condition; set by inspect() only
 
   /// The wire. `plain` for a name that is free, foreign or not a lock, unless it is looked at as on

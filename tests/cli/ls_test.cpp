@@ -116,6 +116,22 @@ TEST_F(ls, takes_what_is_no_text_for_unknown_characters_in_json) {
   EXPECT_EQ(objects(command.out()).at(0).at("name"), "\xef\xbf\xbd\xef\xbf\xbd");
 }
 
+TEST_F(ls, shows_an_election_whose_leader_has_said_so) {
+  for (auto const* const name : {"led", "not yet led"}) hold(name);
+  redis.command({"HSET", holdfast::names::leader("led"), "owner", std::string{uuid} + ":1", "term", "7",
+                 "value", std::string(60'000, 'v')});
+  auto table = start({"ls"});
+  EXPECT_EQ(table.wait(), 0);
+  EXPECT_THAT(table.out(), testing::ContainsRegex("\nled +election "));
+  EXPECT_THAT(table.out(), testing::ContainsRegex("\nnot yet led +exclusive "));
+  auto command = start({"ls", "led", "--json"});
+  EXPECT_EQ(command.wait(), 0);
+  auto const lock = objects(command.out()).at(0);
+  EXPECT_EQ(lock["kind"], "exclusive");
+  EXPECT_EQ(lock["leads"]["term"], 7);
+  EXPECT_EQ(lock["leads"]["value"], std::string(1'024, 'v')) << "the beginning of it";
+}
+
 TEST_F(ls, does_not_take_its_connection_for_an_output_that_was_closed) {
   hold("job");
   process closed{{"sh", "-c", "exec " HOLDFAST_CLI " ls --url " + server.url() + " <&- >&-"}};

@@ -348,6 +348,23 @@ TEST_F(pulse_script, differs_when_the_holder_has_published_that_it_leads) {
   EXPECT_NE(beats[2], beats[1]);
 }
 
+TEST_F(pulse_script, tells_who_leads_also_a_user_that_may_only_lock) {
+  raw_.command({"ACL", "SETUSER", "default", "-hget"});
+  std::vector<std::string> const beats{
+      after({"SET", lock_key, std::string{caller}, "PX", "20000"}),
+      after({"HSET", names::leader(lock_name), "value", "old", "term", "6", "owner", std::string{rival}}),
+      after({"HSET", names::leader(lock_name), "owner", std::string{caller}}),
+  };
+  raw_.command({"ACL", "SETUSER", "default", "-hgetall"});
+  auto const neither = after({"PERSIST", lock_key});
+  raw_.command({"ACL", "SETUSER", "default", "+@all"});
+  EXPECT_EQ(beats[1], beats[0]) << "what a former leader has left";
+  EXPECT_NE(beats[2], beats[1]);
+  EXPECT_EQ(neither, beats[0]);
+  raw_.del(names::leader(lock_name));
+  EXPECT_EQ(after({"SET", names::leader(lock_name), "of another type"}), beats[0]);
+}
+
 TEST_F(pulse_script, tells_who_has_a_lock_of_redissons) {
   auto const before = after({"HSET", lock_key, std::string{anna}, "1"});
   raw_.del(lock_key);

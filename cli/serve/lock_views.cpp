@@ -112,9 +112,14 @@ void add_edges(deployment const& of, lock_state const& lock, json& to) {
 /// Who holds a lock that is waited for: several readers, or those that have permits.
 json blockers_json(deployment const& of, lock_state const& lock) {
   auto holders = json::list();
-  auto const count = std::min(lock.holders.size(), most_blockers);
-  for (std::size_t i = 0; i != count; ++i) holders.add(to_json(lock.holders[i].process));
-  if (count == 0 && !lock.holder.owner.empty()) holders.add(to_json(lock.holder));  // of another library
+  std::size_t count = 0;
+  for (auto const& hold : lock.holders) {
+    if (hold.process.owner.empty() || count == most_blockers) continue;
+    holders.add(to_json(hold.process));
+    ++count;
+  }
+  if (lock.holders.empty() && !lock.holder.owner.empty())
+    holders.add(to_json(lock.holder));  // of another library
   json object;
   object.set("id", lock_id(of.url(), lock.wire, lock.name)).set("kind", to_string(lock.kind));
   object.set("holding", lock.holding).set("holders", std::move(holders));
@@ -186,6 +191,7 @@ std::string processes_json(deployment const& of) {
   of.with_store([&](lock_store const& store) {
     for (auto const& [id, each] : store.all()) {
       for (auto const& hold : each.state.holders) {
+        if (hold.process.owner.empty()) continue;  // whatever somebody wrote into the key
         auto& seen = all[hold.process.owner.substr(0, uuid_size)];
         if (seen.process.owner.empty() || seen.process.host.empty()) seen.process = hold.process;
         ++seen.holds;

@@ -32,6 +32,17 @@ void set_time(json& object, std::string_view const name, std::optional<Duration>
                   : std::nullopt);
 }
 
+/// Also of an owner that has no id, whatever put it into a key.
+json owner_json(process_info const& process) {
+  json object;
+  object.set("owner", process.owner)
+      .set_unless_empty("host", process.host)
+      .set_unless_zero("pid", process.pid)
+      .set_unless_empty("program", process.program)
+      .set_unless_empty("label", process.label);
+  return object;
+}
+
 /// null: there is none.
 json run_json(run_info const& run, lock_state const& of) {
   auto object = to_json(run.process);
@@ -47,19 +58,10 @@ json run_json(run_info const& run, lock_state const& of) {
 
 }  // namespace
 
-json to_json(process_info const& process) {
-  json object;
-  if (process.owner.empty()) return object;
-  object.set("owner", process.owner)
-      .set_unless_empty("host", process.host)
-      .set_unless_zero("pid", process.pid)
-      .set_unless_empty("program", process.program)
-      .set_unless_empty("label", process.label);
-  return object;
-}
+json to_json(process_info const& process) { return process.owner.empty() ? json{} : owner_json(process); }
 
 json to_json(hold_info const& hold) {
-  auto object = to_json(hold.process);
+  auto object = owner_json(hold.process);
   object.set("side", to_string(hold.side)).set("count", hold.count);
   set_time(object, "ttl_ms", hold.ttl_left);
   if (!hold.lease.empty()) object.set("lease", hold.lease).set("token", hold.token);
@@ -92,7 +94,7 @@ json to_json(lock_state const& state) {
 json with_queue(lock_state const& state) {
   auto queue = json::list();
   for (auto const& waiter : state.queue) {
-    auto entry = to_json(waiter.process);
+    auto entry = owner_json(waiter.process);
     entry.set("side", to_string(waiter.side));
     set_time(entry, "waited_ms", waiter.waited);
     set_time(entry, "credit_ms", waiter.credit_left);

@@ -112,6 +112,24 @@ TEST_F(serve, names_each_reader_that_a_writer_waits_for) {
   }
 }
 
+TEST_F(serve, shows_owners_without_an_id_as_such) {
+  constexpr auto late = "9999999999999";
+  redis.command({"SET", "read", "holdfast_readers", "PX", "600000"});
+  redis.command({"ZADD", "{read}:holdfast_readers", late, ":r", late, std::string{owner} + ":r"});
+  redis.command({"ZADD", "{read}:holdfast_queue", "1", "", "2", rival});
+  open();
+  auto const id = list_of(1)["locks"][0]["id"].get<std::string>();
+  auto const lock = get("/api/v1/locks/" + id).json();
+  for (auto const& list : {lock["holders"], lock["queue"]}) {
+    ASSERT_EQ(list.size(), 2U) << lock;
+    EXPECT_TRUE(std::ranges::any_of(list, [](auto const& each) { return each.at("owner") == ""; })) << list;
+  }
+  EXPECT_EQ(get("/api/v1/processes").json()["processes"].size(), 1U) << "it is no process";
+  auto const blocking = get("/api/v1/blocking").json();
+  EXPECT_EQ(blocking["locks"][0]["holders"].size(), 1U) << blocking;
+  EXPECT_EQ(blocking["edges"].size(), 2U) << blocking;
+}
+
 TEST_F(serve, tells_how_long_holds_and_waits_have_lasted) {
   hold("deploy");
   // A token is the server's clock, which tells since when the lock is held.

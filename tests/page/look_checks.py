@@ -85,6 +85,18 @@ def names_of_any_bytes_do_no_harm(page):
     assert "broken" not in page.browser.run("return document.title").split("–")[0]
 
 
+def owners_without_an_id_do_no_harm(page):
+    """Whatever somebody wrote into keys: the other rows are shown."""
+    page.redis.read("read", 0x10)
+    page.redis.send(["ZADD", "{read}:holdfast_readers", 9_999_999_999_999, ":r"], ["ZADD", "{read}:holdfast_queue", 1, "", 2, owner(0x11)])
+    for view, rows in [("blocking", 2), ("processes", 2)]:
+        page.browser.open(f"{page.url}#/{view}")
+        eventually(lambda: page.browser.count("main tbody tr") == rows)
+    open_lock(page, "read")
+    eventually(lambda: page.browser.count("main tbody tr") >= 4)
+    assert "doesn't answer" not in page.browser.text()
+
+
 def marks_circles(page):
     page.redis.hold("left", 0x10)
     page.redis.hold("right", 0x11)
@@ -134,4 +146,4 @@ def marks_no_circle_through_one_of_several_with_permits(page):
     assert page.browser.count("svg .edge") == 3 and page.browser.count("svg .circle") == 0
 
 
-CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, marks_circles, draws_the_most_important_of_many, marks_circles_through_any_reader, marks_no_circle_through_one_of_several_with_permits]
+CHECKS = [looks_as_it_did, has_no_barriers, names_of_any_bytes_do_no_harm, owners_without_an_id_do_no_harm, marks_circles, draws_the_most_important_of_many, marks_circles_through_any_reader, marks_no_circle_through_one_of_several_with_permits]

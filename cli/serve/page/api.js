@@ -3,23 +3,32 @@
 export const session = { csrf: null, allow_release: false, tokens: false, user: null };
 
 export class NoToken extends Error {}
+/** Of `holdfast serve`. */
+export class NoAnswer extends Error {}
 
-async function answer(response) {
+async function ask(url, options) {
+  let response;
+  let body = {};
+  try {
+    response = await fetch(url, options);
+    if (response.status !== 401) body = await response.json();
+  } catch (problem) {
+    throw new NoAnswer(problem.message);
+  }
   if (response.status === 401) throw new NoToken("a token is needed");
-  const body = await response.json();
   if (!response.ok) throw new Error(body.error ?? `HTTP ${response.status}`);
   return body;
 }
 
 export async function get(path, parameters = {}) {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined));
-  return answer(await fetch(`/api/v1/${path}?${query}`, { headers: { Accept: "application/json" } }));
+  return ask(`/api/v1/${path}?${query}`, { headers: { Accept: "application/json" } });
 }
 
 export async function post(path, body) {
   const headers = { "Content-Type": "application/json" };
   if (session.csrf) headers["X-Holdfast-Csrf"] = session.csrf;
-  return answer(await fetch(`/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) }));
+  return ask(`/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
 }
 
 export async function openSession() {

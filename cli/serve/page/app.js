@@ -1,5 +1,5 @@
 // The page: which view is shown, the events that keep it fresh, and the keys.
-import { NoToken, follow, get, openSession, post, session } from "./api.js";
+import { NoAnswer, NoToken, follow, get, openSession, post, session } from "./api.js";
 import { clock, h, shown, tick } from "./dom.js";
 import { ListView } from "./list.js";
 import { LockView } from "./lock.js";
@@ -88,7 +88,7 @@ async function load() {
     if (state.source) state.lostSince = null;
   } catch (problem) {
     if (problem instanceof NoToken) askForToken();
-    else if (problem instanceof TypeError) state.lostSince ??= Date.now();
+    else if (problem instanceof NoAnswer) state.lostSince ??= Date.now();
     else if (view === state.view && !view.element.querySelector("table")) view.element.replaceChildren(h("p", { class: "problem" }, problem.message));
   }
   showState();

@@ -25,7 +25,6 @@ constexpr std::size_t shortest_token = 16;
 constexpr std::size_t most_sessions = 1'000;
 constexpr auto session_time = 12h;
 constexpr auto wrong_token_delay = 1s;
-constexpr std::string_view cookie_name = "holdfast_session";
 constexpr std::string_view bearer = "bearer ";  // in any case
 
 std::string random_word() {
@@ -44,10 +43,6 @@ bool equal(std::string_view const a, std::string_view const b) {
 
 bool is_unsafe(http_request const& request) { return request.method != "GET" && request.method != "HEAD"; }
 
-bool has_token(http_request const& request) {
-  return !request.header("authorization").empty() || (is_unsafe(request) && request.path == login_path);
-}
-
 /// "example:7480" without the port.
 std::string_view without_port(std::string_view const host) {
   if (host.starts_with('[')) {
@@ -55,6 +50,32 @@ std::string_view without_port(std::string_view const host) {
     return host.substr(0, end == std::string_view::npos ? end : end + 1);
   }
   return host.substr(0, host.find(':'));
+}
+
+/// Browsers send the cookies of all ports of a host to each: those of two servers on it must differ.
+std::string cookie_name(http_request const& request) {
+  auto const host = request.header("host");
+  auto const port = host.substr(without_port(host).size());
+  bool const is_number = port.size() > 1 && port.find_first_not_of("0123456789", 1) == std::string_view::npos;
+  return is_number ? fmt::format("holdfast_session_{}", port.substr(1)) : "holdfast_session";
+}
+
+std::string cookie_for(http_request const& request, std::string_view const id,
+                       std::chrono::seconds const time) {
+  return fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{}", cookie_name(request), id,
+                     time.count(), request.secure ? "; Secure" : "");
+}
+
+/// What the header `Authorization` has behind "Bearer". Nullopt: it has none; browsers send what a proxy
+/// before this server asks for, too.
+std::optional<std::string_view> token_in(http_request const& request) {
+  auto const given = request.header("authorization");
+  if (in_lower_case(given.substr(0, bearer.size())) != bearer) return std::nullopt;
+  return given.substr(bearer.size());
+}
+
+bool has_token(http_request const& request) {
+  return token_in(request) || (is_unsafe(request) && request.path == login_path);
 }
 
 }  // namespace
@@ -93,7 +114,7 @@ bool access_control::knows_host(std::string_view const host) const {
   auto const name = in_lower_case(without_port(host));
   in6_addr address{};
   if (name == "localhost" || std::ranges::count(hosts_, name) != 0) return true;
-  if (name.size() > 2 && name.front() == '[')
+  if (name.size() > 2 && name.front() == '[' && name.back() == ']')
     return inet_pton(AF_INET6, name.substr(1, name.size() - 2).c_str(), &address) == 1;
   return inet_pton(AF_INET, name.c_str(), &address) == 1;
 }
@@ -130,34 +151,33 @@ named_token const* access_control::user_of(std::string_view const token) const {
 
 std::optional<visitor> access_control::recognize(http_request const& request, time const now) {
   if (tokens_.empty()) return visitor{.user = request.certificate, .csrf = own_csrf_};
-  if (auto const given = request.header("authorization");
-      in_lower_case(given.substr(0, bearer.size())) == bearer) {
-    auto const* const user = user_of(given.substr(bearer.size()));
+  if (auto const token = token_in(request)) {
+    auto const* const user = user_of(*token);
     if (user == nullptr) return std::nullopt;
     return visitor{.user = user->user};
   }
   std::erase_if(sessions_, [now](session const& each) { return each.ends < now; });
-  auto const id = request.cookie(cookie_name);
+  auto const id = request.cookie(cookie_name(request));
   for (auto const& each : sessions_) {
     if (equal(each.id, id)) return visitor{.user = each.user, .csrf = each.csrf};
   }
   return std::nullopt;
 }
 
-std::optional<std::string> access_control::log_in(std::string_view const token, bool const secure,
+std::optional<std::string> access_control::log_in(http_request const& request, std::string_view const token,
                                                   time const now) {
   auto const* const user = user_of(token);
   if (user == nullptr) return std::nullopt;
   if (sessions_.size() >= most_sessions) sessions_.pop_front();
   auto const& made = sessions_.emplace_back(
       session{.id = random_word(), .user = user->user, .csrf = random_word(), .ends = now + session_time});
-  return fmt::format("{}={}; HttpOnly; SameSite=Strict; Path=/; Max-Age={}{}", cookie_name, made.id,
-                     std::chrono::seconds{session_time}.count(), secure ? "; Secure" : "");
+  return cookie_for(request, made.id, session_time);
 }
 
-void access_control::log_out(http_request const& request) {
-  auto const id = request.cookie(cookie_name);
+std::string access_control::log_out(http_request const& request) {
+  auto const id = request.cookie(cookie_name(request));
   std::erase_if(sessions_, [id](session const& each) { return equal(each.id, id); });
+  return cookie_for(request, {}, 0s);
 }
 
 bool access_control::is_meant(http_request const& request, visitor const& by) {

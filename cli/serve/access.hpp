@@ -48,8 +48,10 @@ class access_control {
   [[nodiscard]] std::optional<visitor> recognize(http_request const& request, time now);
   /// A session for the browser that sends this token; its cookie, which goes back over TLS only if `secure`.
   /// Nullopt: no such token.
-  [[nodiscard]] std::optional<std::string> log_in(std::string_view token, bool secure, time now);
-  void log_out(http_request const& request);
+  [[nodiscard]] std::optional<std::string> log_in(http_request const& request, std::string_view token,
+                                                  time now);
+  /// The cookie that takes the place of the session's.
+  std::string log_out(http_request const& request);
   /// Whether an act was sent by a page of ours, or by a program with a token.
   [[nodiscard]] static bool is_meant(http_request const& request, visitor const& by);
 

@@ -220,7 +220,8 @@ class session final : public std::enable_shared_from_this<session> {
     if (streams && server_.streams.size() >= server_.limits.streams)
       return respond(refuse(503, "too many pages are open"));
     auto const size = answer.body && answer.body->size() > long_answer ? answer.body->size() : 0;
-    if (size > 0 && server_.answer_bytes + size > server_.limits.answer_bytes)
+    // One alone may be longer: it is there already.
+    if (server_.answer_bytes > 0 && size > 0 && server_.answer_bytes + size > server_.limits.answer_bytes)
       return respond(refuse(503, "too many answers haven't been read yet"));
     server_.answer_bytes += size;
     answer_bytes_ = size;

@@ -184,7 +184,8 @@ http_response serve_routes::events(http_request const& request) {
   auto response = answer_with(missed.text, "text/event-stream");
   response.events_after = missed.newest;
   http_request by;
-  for (std::string const name : {"authorization", "cookie"}) by.headers.emplace(name, request.header(name));
+  for (std::string const name : {"authorization", "cookie", "host"})
+    by.headers.emplace(name, request.header(name));
   response.allowed = [this, by = std::move(by)] { return access_.recognize(by, boot_time()).has_value(); };
   return response;
 }
@@ -204,7 +205,8 @@ http_response serve_routes::list(http_request const& request) {
                                         std::min(number_of(request, "limit", usually_listed), most_listed)));
   std::erase_if(lists_, [now](auto const& each) { return now - each.second.first >= fresh_list; });
   if (lists_.size() >= most_lists) lists_.clear();
-  lists_.insert_or_assign(request.query, std::pair{now, response.body});
+  // To make a long one may take longer than it is fresh.
+  lists_.insert_or_assign(request.query, std::pair{boot_time(), response.body});
   return response;
 }
 
@@ -215,11 +217,9 @@ void serve_routes::post(http_request const& request, visitor const& by, responde
                           "X-Holdfast-Csrf with what /api/v1/session says"));
   }
   if (request.path == "/api/v1/logout") {
-    access_.log_out(request);
-    if (server_ != nullptr) server_->end_streams();
     auto response = answer_with("{}");
-    response.headers.emplace_back("Set-Cookie",
-                                  "holdfast_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    response.headers.emplace_back("Set-Cookie", access_.log_out(request));
+    if (server_ != nullptr) server_->end_streams();
     return respond(std::move(response));
   }
   constexpr std::string_view before = "/api/v1/locks/";
@@ -274,7 +274,7 @@ http_response serve_routes::log_in(http_request const& request) {
   if (!request.header("content-type").starts_with("application/json"))
     return refuse(400, "that needs `Content-Type: application/json`");
   auto const token = text_in(request.body, "token");
-  auto const cookie = token ? access_.log_in(*token, request.secure, boot_time()) : std::nullopt;
+  auto const cookie = token ? access_.log_in(request, *token, boot_time()) : std::nullopt;
   if (!cookie) return access_.refuse_token(request, boot_time());
   auto response = answer_with("{}");
   response.headers.emplace_back("Set-Cookie", *cookie);

@@ -67,8 +67,33 @@ TEST(serve_tokens, a_right_one_that_comes_after_too_many_wrong_ones_is_not_looke
   EXPECT_FALSE(access.refuse_to_try(token_from("10.0.0.2", good_token), 1s));
   EXPECT_FALSE(access.refuse_to_try({.method = "GET", .path = "/metrics", .peer = "10.0.0.1"}, 1s));
   EXPECT_FALSE(access.refuse_to_try(token_from("10.0.0.1", good_token), 8s));
+  auto of_a_proxy = token_from("10.0.0.1", {});
+  of_a_proxy.add_header("Authorization", "Basic YW5uYTpzZWNyZXQ=");
+  EXPECT_FALSE(access.refuse_to_try(of_a_proxy, 1s)) << "there is no token of ours in it";
+  EXPECT_EQ(access.refuse_token(of_a_proxy, 1s).after, 0ms);
   EXPECT_EQ(access.wrong_tokens(), 10U);
   EXPECT_EQ(access.refused_tokens(), 1U);
+}
+
+TEST(serve_tokens, sessions_of_two_servers_on_one_host_do_not_end_each_other) {
+  access_control access{{{.user = "anna", .token = good_token}}, {}};
+  auto const from_port = [](std::string const& port) {
+    http_request request{.method = "GET", .path = "/api/v1/locks"};
+    request.add_header("Host", "127.0.0.1" + port);
+    return request;
+  };
+  auto visit = from_port(":7480");
+  auto const cookie = access.log_in(visit, good_token, 1s);
+  ASSERT_TRUE(cookie);
+  EXPECT_NE(access.log_in(from_port(":7481"), good_token, 1s)->substr(0, cookie->find('=')),
+            cookie->substr(0, cookie->find('=')));
+  EXPECT_THAT(*access.log_in(from_port(""), good_token, 1s), testing::StartsWith("holdfast_session="));
+  EXPECT_THAT(*access.log_in(from_port(":7;x=1"), good_token, 1s), testing::StartsWith("holdfast_session="));
+  visit.add_header("Cookie",
+                   "holdfast_session_7481=of-the-other-one; " + cookie->substr(0, cookie->find(';')));
+  EXPECT_TRUE(access.recognize(visit, 2s));
+  EXPECT_THAT(access.log_out(visit), testing::StartsWith("holdfast_session_7480=; "));
+  EXPECT_FALSE(access.recognize(visit, 2s));
 }
 
 }  // namespace

@@ -63,9 +63,11 @@ void add_history(json& to, deployment const& of, std::string_view const id) {
 /// A visitor may ask about any name, and needn't have the right to read keys: what is in one that is no lock,
 /// as far as anybody knows, stays there.
 void hide_value(deployment const& of, lock_on_wires& found) {
-  auto& plain = found.plain;
-  if (plain.kind != lock_kind::foreign) return;
-  if (!of.with_store([&](lock_store const& store) { return store.knows(plain.name); })) plain.holder = {};
+  if (of.with_store([&](lock_store const& store) { return store.knows(found.plain.name); })) return;
+  if (found.plain.kind == lock_kind::foreign) found.plain.holder = {};
+  // Any text of digits is the same as a semaphore or latch of Redisson's.
+  auto& other = found.redisson;
+  if (other.kind == lock_kind::counter && other.waiting == 0) other.available.reset();
 }
 
 json described(deployment const& of, lock_state const& lock) {

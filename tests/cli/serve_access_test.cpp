@@ -272,6 +272,10 @@ TEST_F(serve_access, says_nothing_of_what_is_in_keys_that_are_no_locks) {
   auto const answer = get("/api/v1/inspect?name=session:1");
   EXPECT_EQ(answer.json()["kind"], "foreign");
   EXPECT_THAT(answer.body, Not(HasSubstr("password")));
+  redis.command({"SET", "code:1", "482913"});
+  auto const digits = get("/api/v1/inspect?name=code:1");
+  EXPECT_EQ(digits.json()["kind"], "counter");
+  EXPECT_THAT(digits.body, Not(HasSubstr("482913")));
 }
 
 TEST_F(serve_access, looks_at_few_tokens_of_an_address_that_was_wrong_often) {

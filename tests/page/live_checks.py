@@ -96,17 +96,22 @@ def shows_a_thousand_waiters_of_one_name(page):
     assert page.browser.count("main tbody tr") >= 1001
 
 
-def draws_how_long_waits_and_holds_lasted(page):
-    page.redis.hold("drawn", 1)
-    page.redis.queue("drawn", 2)
-    page.browser.open(page.url + "#/locks?q=drawn&waiting=1")
+def draw_times(page, name):
+    """Opens the page of a lock that is handed over meanwhile."""
+    page.redis.hold(name, 1)
+    page.redis.queue(name, 2)
+    page.browser.open(f"{page.url}#/locks?q={name}&waiting=1")
     eventually(lambda: page.browser.count("main tbody tr") == 1)
     page.browser.run("document.querySelector('main tbody a').click()")
     eventually(lambda: "Queue: 1" in page.browser.text())
-    page.redis.send(["ZREM", "{drawn}:holdfast_queue", owner(2)])
-    page.redis.hold("drawn", 2)
+    page.redis.send(["ZREM", f"{{{name}}}:holdfast_queue", owner(2)])
+    page.redis.hold(name, 2)
     eventually(lambda: page.browser.count(".charts svg:nth-child(1) .bar") == 2 and page.browser.count(".charts svg:nth-child(2) .bar") == 2)
     assert page.browser.count("svg .span") == 1, "who had it before, over time"
+
+
+def draws_how_long_waits_and_holds_lasted(page):
+    draw_times(page, "drawn")
 
 
 def draws_by_the_clock_of_the_server(page):
@@ -116,7 +121,7 @@ def draws_by_the_clock_of_the_server(page):
     try:
         page.browser.open("about:blank")
         assert page.browser.run("return Date.now()") > time.time() * 1000 + 1_000_000
-        draws_how_long_waits_and_holds_lasted(page)
+        draw_times(page, "drawn:late")
         assert page.browser.run("return [...document.querySelectorAll('.charts .bar')].every((bar) => bar.x.baseVal.value >= 0)")
     finally:
         page.browser.command("Page.removeScriptToEvaluateOnNewDocument", **script)

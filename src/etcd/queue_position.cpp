@@ -29,8 +29,8 @@ void queue_position::ask(transaction& request, std::string const& prefix, place 
   request.then.emplace_back(oldest_of(prefix, waiter));
 }
 
-queue_position::queue_position(place const& waiter, outcome&& answer, std::size_t from) {
-  first = std::move(answer.answers.back());
+queue_position::queue_position(place const& waiter, outcome&& answer, std::size_t from)
+    : first{std::move(answer.answers.back())} {
   answer.answers.pop_back();
   for (auto& part : std::span{answer.answers}.subspan(from)) {
     others += part.count;

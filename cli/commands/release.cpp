@@ -49,7 +49,7 @@ add --yes. A string that Holdfast did not write has no holder that can be asked:
 On Redisson's wire `release` takes the lock from any holder, also if a hold count is too high, and wakes the
 waiters. Holders that are not Holdfast clients, such as those in Java, can't be asked. A read-write lock or
 permits may have several holders: all of them are meant, or with --owner one. `holdfast inspect` shows their ids.
-A counter (the permits of a semaphore, the count of a latch) has no holders: `release` leaves it alone.
+A counter (a semaphore of Redisson's wire, a latch) has no holders: `release` leaves it alone.
 On etcd holders that are not Holdfast clients, and leaders, can't be asked either: that takes --foreign.
 
 `release` finds the lock on either wire, whatever the URL says. If a name is in use on both wires

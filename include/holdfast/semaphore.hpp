@@ -16,14 +16,17 @@
 
 namespace holdfast {
 
-/// How to wait for a semaphore or latch.
+/// Options of a semaphore.
 struct waiting_options {
-  /// `automatic`: as client_options::wake says. Every message is a broadcast here, so `inbox` means the
-  /// object's channel. With `poll` there are no messages.
+  /// `automatic`: as client_options::wake says. On Redisson's wire the message is a broadcast, so `inbox`
+  /// means the semaphore's channel. With `poll` there are no messages.
   holdfast::wake wake = holdfast::wake::automatic;
   /// With wake::poll: as lock_options::poll_floor and poll_cap.
   milliseconds poll_floor{2};
   milliseconds poll_cap{200};
+
+  /// How the semaphore looks in Redis; `automatic`: as client_options::wire says.
+  holdfast::wire wire = holdfast::wire::automatic;
 };
 
 /// A counting semaphore on a name, like a std::counting_semaphore whose count lives in the server.
@@ -31,30 +34,39 @@ struct waiting_options {
 ///     holdfast::semaphore s{redis, "uploads", 5};    // five permits, for all who name it
 ///     s.acquire(); …; s.release();
 ///
-/// *Permits have no owner.* The permits of a process that died don't come back. client::shutdown() doesn't
-/// wait for permits either, and once it has returned they can't be given back: release() them before. If that
-/// matters, use an expiring_semaphore: its permits are leases.
+/// *Permits have no lease.* Anybody may give them back, and nobody has to renew them; so those of a process
+/// that died don't come back. client::shutdown() doesn't wait for permits either, and once it has returned
+/// they can't be given back: release() them before. If that matters, use an expiring_semaphore.
 ///
-/// *Guarantees.* No more permits are out than were put in. Callers of one process are served first come,
-/// first served: a caller that wants many isn't overtaken by one that wants few. Between processes there is
-/// no order. No wake-up is lost for longer than client_options::recheck. A request that is sent again after a
-/// broken connection counts once. Permits that were taken for a caller that has gone are given back.
+/// *Guarantees.* No more permits are out than were put in. No wake-up is lost for longer than
+/// client_options::recheck. A request that is sent again after a broken connection counts once. Permits that
+/// were taken for a caller that has gone are given back. Callers of one process are served first come, first
+/// served: a caller that wants many isn't overtaken by one that wants few.
+///
+/// *On the plain wire* that holds for the callers of all processes, as with an expiring_semaphore: a release
+/// gives the permits to the first waiters, one message to each. Who took them can be seen (`holdfast
+/// inspect`), also a day after its process died, and `holdfast release --force` gives them back for it. A
+/// semaphore and an expiring_semaphore of one name are one: what is taken by either is missing to the other.
+///
+/// *On Redisson's wire* it is Redisson's RSemaphore: a string key of the name with the number of permits that
+/// are left. There is no order between processes. See docs/redisson.md.
 ///
 /// *Size.* An object may be made with a number of permits. It sends the number with the request that acquires
 /// its first permit. A semaphore that has never been given permits takes it; one that has a number keeps it.
+/// On the plain wire a number that came so is kept while permits are out; one that was set for good.
 /// The same happens if the server has lost the number (a restart without data, an eviction): permits that
 /// were out at that moment are added when they come back. An object that is made without a number gives none.
 /// Until somebody gives permits (try_set_permits, release), the semaphore is busy, and acquire() waits. See
 /// exists().
 ///
-/// *On the wire.* On either wire, Redisson's RSemaphore: a string key of the name with the number of permits
-/// that are left. See docs/redisson.md. While a request may be sent again, a key `{name}:holdfast_done:…`
-/// beside it says that it was carried out. That key runs out by itself.
+/// *On either wire* a key `{name}:holdfast_done:…` says that a request was carried out, while it may be sent
+/// again. That key runs out by itself.
 ///
 /// *Threads.* Many threads may use one object. Permits belong to no thread.
 ///
 /// *Errors.*
-/// - errc::wrong_type: the key isn't a number.
+/// - errc::wrong_type: the key is something else; what() says what. From release() on the plain wire also if
+///   only permits with leases are out.
 /// - errc::refused and the like: the server said no. Nothing was changed.
 /// - errc::unreachable: the server can't be asked; or it refused a request that was sent again because the
 ///   connection broke. what() says so. Then it is unknown whether a change was made: look before you try
@@ -116,7 +128,8 @@ class HOLDFAST_EXPORT semaphore {
     async_try_acquire_within(to_wait(wait), std::move(done), permits, std::move(stop));
   }
 
-  /// Gives permits back, or adds new ones: nobody checks that they were taken. One request and one message.
+  /// Gives permits back, those of this process first, or adds new ones: nobody checks that they were taken.
+  /// One request.
   void release(std::int64_t permits = 1);
 
   /// The same without waiting. `done` is called once, with the error if there was one; not before the server
@@ -138,6 +151,8 @@ class HOLDFAST_EXPORT semaphore {
 
  private:
   struct HOLDFAST_LOCAL impl;
+  struct HOLDFAST_LOCAL on_plain;
+  struct HOLDFAST_LOCAL on_redisson;
 
   [[nodiscard]] bool try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
                                         std::stop_token stop);

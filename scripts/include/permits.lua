@@ -3,7 +3,8 @@
 -- Who has permits is in a sorted set under the name itself: owner ids, with the time until which each has its permits (server's
 -- clock, milliseconds). First in the set, with a score below zero, stands 'holdfast_permits:<size>'; less that score are out. It goes
 -- with the set, so the number is never out of step. Who has more than one permit has a second member, its id and ':p', behind all
--- times; and so has, in the queue and behind all tickets, who waits for more than one.
+-- times; and so has, in the queue and behind all tickets, who waits for more than one. An id that ends in ':l' has permits without a
+-- lease, for a hundred years: see give_back.
 local heavy = 8000000000000000
 local limit, out  -- nil: nobody has said how many there are
 
@@ -22,7 +23,7 @@ local function misfit()
   if holder == 'holdfast_readers' or string.sub(holder, 37, 37) == ':' then
     kind = 'lock that is a mutex or shared_mutex'
   end
-  return redis.error_reply('MISFIT a ' .. kind .. ', not the permits of an expiring_semaphore')
+  return redis.error_reply('MISFIT a ' .. kind .. ', not the permits of a semaphore or expiring_semaphore')
 end
 
 -- An owner that came without a script, when nobody had any, is the text of the key, 'holdfast_permit <size> <owner id>': it has one
@@ -125,7 +126,7 @@ local function let_in(grant_ms, self, ttl_ms)
       elseif fits then
         local token = take_tokens(counter, redis.call('GET', counter), 1)
         put_in(waiter, amount, grant_ms)
-        local message = string.format('granted %s %.0f 1 %s', string.sub(waiter, 38), token, lock)
+        local message = string.format('granted %s %.0f 1 %s', string.match(waiter, '^%d+', 38), token, lock)
         local heard = to_inbox(waiter, counter, message)
         local mute = type(heard) == 'table'
         if mute or heard == 0 then take_out(waiter) end

@@ -145,6 +145,9 @@ struct recipe {
   /// for long keeps waiters elsewhere out.
   std::chrono::nanoseconds join_time = std::chrono::nanoseconds::max();
   bool leased = true;  ///< a grant is held, renewed and released; otherwise it is the caller's for good
+  /// Without being leased it stays in the server until somebody gives it back. Only the answer to a request
+  /// makes it stay; what a message grants runs out.
+  bool lasts = false;
   bool queues = true;  ///< a request with `join` leaves an entry in a queue in the server
   /// Waiters are counted in the server: requests `join` also where no messages wake the waiter.
   bool counts_waiters = false;

@@ -23,7 +23,7 @@ void ask_holders(engine::core& server, lock_state const& seen, std::span<petitio
   std::vector<petition*> pending;
   std::vector<call> questions;
   for (auto& petition : all) {
-    if (petition.answer < 0) continue;
+    if (petition.answer < 0 || petition.without_lease()) continue;
     pending.push_back(&petition);
     auto const& owner = petition.holder->process.owner;
     auto const asked = names::asked(seen.name, owner);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "script/names.hpp"
 
 namespace holdfast::inspection {
 
@@ -22,7 +23,9 @@ struct petition {
   /// has no hint channel.
   bool expected = true;
 
-  [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard); }
+  /// Its client knows nothing of it any more.
+  [[nodiscard]] bool without_lease() const { return holder->process.owner.ends_with(names::lasting_suffix); }
+  [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard) && !without_lease(); }
 };
 
 /// Asks these holders of `seen` again and again, until none has it any more, or for `grace`.

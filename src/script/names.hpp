@@ -60,6 +60,9 @@ constexpr std::string_view upgrade_suffix{":u"};
 /// The same, in the queue, for who has the upgrade lease and waits to write.
 constexpr std::string_view upgrading_suffix{":w"};
 
+/// The same, among permits, for who has them without a lease.
+constexpr std::string_view lasting_suffix{":l"};
+
 /// The same id without that ending, as a writer of the client would have it.
 [[nodiscard]] constexpr std::string_view without_side(std::string_view owner) noexcept {
   for (auto const side : {reader_suffix, upgrade_suffix, upgrading_suffix}) {

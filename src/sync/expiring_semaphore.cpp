@@ -196,7 +196,8 @@ struct expiring_semaphore::on_plain final : impl {
                                                                .offered = sized()->size,
                                                                .grant_ms = engine::grant_ttl.count(),
                                                                .publish = permits.publish()}());
-    return {response.reply[0].integer, response.reply[1].integer, response.reply[2].integer};
+    return {response.reply[0].integer, std::max<std::int64_t>(response.reply[1].integer, 0),
+            response.reply[2].integer};
   }
 
  private:

@@ -1,27 +1,50 @@
 #include <holdfast/semaphore.hpp>
 
+#include <optional>
 #include <utility>
 
 #include "base/broken.hpp"
+#include "engine/access.hpp"
+#include "script/names.hpp"
+#include "scripts/permits.hpp"
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
 #include "sync/waiting.hpp"
+#include "sync/wires.hpp"
+#include "wire/plain/permits.hpp"
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast {
 
-namespace format = recipes::redisson;
+namespace {
 
+constexpr sync::wires semaphore_wires{
+    .plain = recipes::plain::lasting_permits, .redisson = recipes::redisson::semaphore, .fenced = nullptr};
+
+}  // namespace
+
+/// What differs between the wires.
 struct semaphore::impl {
-  sync::lock_binding binding;
-  sync::shared_counter permits;
+  /// Without waiting: what to do with the answer of a change.
+  using handler = move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)>;
 
-  impl(client& redis, std::string const& name, std::int64_t size, waiting_options const& options)
-      : binding{redis, name, sync::lock_options_of(options), format::semaphore, static_cast<int>(size)},
-        permits{binding.core(), name, sync::permits_of_a_semaphore,
-                names::redisson::semaphore_channel(name)} {}
+  impl(client& redis, std::string const& name, std::int64_t size, lock_options const& options,
+       engine::recipe const& kind, std::string channel, std::string marks)
+      : binding{redis, name, options, kind, static_cast<int>(size)},
+        permits{binding.core(), name, sync::permits_of_a_semaphore, std::move(channel), std::move(marks)} {}
+  impl(impl const&) = delete;
+  impl& operator=(impl const&) = delete;
+  virtual ~impl() = default;
+
+  virtual bool try_set(std::int64_t number) = 0;
+  virtual void give_back(std::int64_t number) = 0;
+  virtual void async_give_back(std::int64_t number, handler done) = 0;
+  virtual void add(std::int64_t number) = 0;
+  virtual std::int64_t drain() = 0;
+  /// nullopt: it was never given any.
+  [[nodiscard]] virtual std::optional<std::int64_t> available() = 0;
 
   [[nodiscard]] int checked(std::string_view quantity, std::int64_t number) const {
     sync::check_number(quantity, binding.name(), number, 1, sync::most_permits);
@@ -30,15 +53,42 @@ struct semaphore::impl {
   [[nodiscard]] int wanted(std::int64_t number) const {
     return checked("the number of permits to acquire of", number);
   }
-
   [[nodiscard]] int given_back(std::int64_t number) const {
     return checked("the number of permits to release to", number);
   }
-
-  /// The script that adds so many permits, which it notes.
-  [[nodiscard]] scripts::redisson_semaphore::add adding(std::int64_t number) {
+  void record_added(std::int64_t number) const {
     if (number > 0)
       binding.core()->record_number(history::event::added, history::kind::semaphore, binding.name(), number);
+  }
+
+  sync::lock_binding binding;
+  sync::shared_counter permits;
+};
+
+struct semaphore::on_redisson final : impl {
+  on_redisson(client& redis, std::string const& name, std::int64_t size, lock_options const& options)
+      : impl{redis, name, size, options, semaphore_wires.redisson, names::redisson::semaphore_channel(name),
+             {}} {}
+
+  bool try_set(std::int64_t number) override {
+    return permits.try_set(broken("semaphore") ? number + 1 : number, number);
+  }
+  void give_back(std::int64_t number) override { permits.change(adding(number)); }
+  void async_give_back(std::int64_t number, handler done) override {
+    permits.async_change(adding(number), std::move(done));
+  }
+  void add(std::int64_t number) override { permits.change(adding(number)); }
+  std::int64_t drain() override {
+    return permits.change(scripts::redisson_semaphore::drain{.counter = {binding.name()},
+                                                             .done = {},
+                                                             .answered = {},
+                                                             .done_ms = sync::idempotency_marks::kept_ms});
+  }
+  std::optional<std::int64_t> available() override { return permits.read(); }
+
+ private:
+  /// The script that adds so many permits, which it notes.
+  [[nodiscard]] scripts::redisson_semaphore::add adding(std::int64_t number) {
     return {.counter = {binding.name()},
             .done = {},
             .answered = {},
@@ -49,14 +99,92 @@ struct semaphore::impl {
   }
 };
 
+struct semaphore::on_plain final : impl {
+  on_plain(client& redis, std::string const& name, std::int64_t size, lock_options const& options)
+      : impl{redis, name, size, options, semaphore_wires.plain, {}, names::done_prefix(name)},
+        keys_{binding.name()} {}
+
+  bool try_set(std::int64_t number) override {
+    return resize("try", broken("semaphore") ? number + 1 : number);
+  }
+  void give_back(std::int64_t number) override { permits.change(giving_back(number)); }
+  void async_give_back(std::int64_t number, handler done) override {
+    permits.async_change(giving_back(number), std::move(done));
+  }
+  void add(std::int64_t number) override { resize("add", number); }
+  std::int64_t drain() override {
+    return permits.change(scripts::permits::drain{.lock = keys_.lock,
+                                                  .counter = keys_.counter,
+                                                  .queue = keys_.queue,
+                                                  .size = keys_.size,
+                                                  .done = {},
+                                                  .answered = {},
+                                                  .offered = offered(),
+                                                  .publish = permits.publish(),
+                                                  .done_ms = sync::idempotency_marks::kept_ms});
+  }
+  std::optional<std::int64_t> available() override {
+    auto const counts = permits.ask(scripts::permits::counts{.lock = keys_.lock,
+                                                             .counter = keys_.counter,
+                                                             .queue = keys_.queue,
+                                                             .size = keys_.size,
+                                                             .offered = offered(),
+                                                             .grant_ms = engine::grant_ttl.count(),
+                                                             .publish = permits.publish()}());
+    if (counts.reply[1].integer < 0) return std::nullopt;
+    return counts.reply[0].integer;
+  }
+
+ private:
+  [[nodiscard]] int offered() const { return binding.options()->size; }
+
+  bool resize(std::string_view mode, std::int64_t number) {
+    return permits.change(scripts::permits::resize{.lock = keys_.lock,
+                                                   .counter = keys_.counter,
+                                                   .queue = keys_.queue,
+                                                   .size = keys_.size,
+                                                   .done = {},
+                                                   .answered = {},
+                                                   .mode = mode,
+                                                   .number = number,
+                                                   .offered = offered(),
+                                                   .grant_ms = engine::grant_ttl.count(),
+                                                   .publish = permits.publish(),
+                                                   .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+  }
+  [[nodiscard]] scripts::permits::give_back giving_back(std::int64_t number) {
+    return {.lock = keys_.lock,
+            .counter = keys_.counter,
+            .queue = keys_.queue,
+            .size = keys_.size,
+            .done = {},
+            .answered = {},
+            .number = number,
+            .client = binding.core()->constants().uuid,
+            .offered = offered(),
+            .grant_ms = engine::grant_ttl.count(),
+            .publish = permits.publish(),
+            .done_ms = sync::idempotency_marks::kept_ms};
+  }
+
+  recipes::plain::permit_keys const keys_;
+};
+
 semaphore::semaphore(client& redis, std::string name, waiting_options options)
     : semaphore{redis, std::move(name), 0, options} {}
 
 semaphore::semaphore(client& redis, std::string name, std::int64_t permits, waiting_options options) {
-  sync::check_name("semaphore", name);
+  auto const engine_options = sync::lock_options_of(options);
+  sync::check_length("semaphore", name);
   sync::check_number("the number of permits of", name, permits, 0, sync::most_permits);
-  sync::check(name, sync::lock_options_of(options));
-  impl_ = std::make_unique<impl>(redis, name, permits, options);
+  sync::check(name, engine_options);
+  auto const& kind =
+      sync::choose(semaphore_wires, {&name, 1}, engine_options, *engine::access::core_of(redis));
+  if (&kind == &semaphore_wires.plain) {
+    impl_ = std::make_unique<on_plain>(redis, name, permits, engine_options);
+  } else {
+    impl_ = std::make_unique<on_redisson>(redis, name, permits, engine_options);
+  }
 }
 
 semaphore::~semaphore() = default;
@@ -67,7 +195,7 @@ bool semaphore::try_set_permits(std::int64_t permits) {
   sync::check_number("the number of permits of", name(), permits, 0, sync::most_permits);
   auto& core = *impl_->binding.core();
   core.record_number(history::event::setting, history::kind::semaphore, name(), permits);
-  if (!impl_->permits.try_set(broken("semaphore") ? permits + 1 : permits, permits)) return false;
+  if (!impl_->try_set(permits)) return false;
   core.record_number(history::event::set, history::kind::semaphore, name(), permits);
   return true;
 }
@@ -93,29 +221,31 @@ void semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_
 }
 
 void semaphore::release(std::int64_t permits) {
-  impl_->permits.change(impl_->adding(impl_->given_back(permits)));
+  auto const number = impl_->given_back(permits);
+  impl_->record_added(number);
+  impl_->give_back(number);
 }
 
 void semaphore::async_release(release_handler done, std::int64_t permits) {
   sync::check_handler(done, name());
-  impl_->permits.async_change(
-      impl_->adding(impl_->given_back(permits)),
-      [done = std::move(done)](auto, std::exception_ptr failure) mutable { done(std::move(failure)); });
+  auto const number = impl_->given_back(permits);
+  impl_->record_added(number);
+  impl_->async_give_back(number, [done = std::move(done)](auto, std::exception_ptr failure) mutable {
+    done(std::move(failure));
+  });
 }
 
 void semaphore::add_permits(std::int64_t permits) {
   sync::check_number("the number of permits to add to", name(), permits, -sync::most_permits,
                      sync::most_permits);
-  impl_->permits.change(impl_->adding(permits));
+  impl_->record_added(permits);
+  impl_->add(permits);
 }
 
-std::int64_t semaphore::drain() {
-  return impl_->permits.change(scripts::redisson_semaphore::drain{
-      .counter = {name()}, .done = {}, .answered = {}, .done_ms = sync::idempotency_marks::kept_ms});
-}
+std::int64_t semaphore::drain() { return impl_->drain(); }
 
-std::int64_t semaphore::available() { return impl_->permits.read().value_or(0); }
+std::int64_t semaphore::available() { return impl_->available().value_or(0); }
 
-bool semaphore::exists() { return impl_->permits.read().has_value(); }
+bool semaphore::exists() { return impl_->available().has_value(); }
 
 }  // namespace holdfast

@@ -11,6 +11,7 @@ inline lock_options lock_options_of(waiting_options const& options) {
   all.wake = options.wake;
   all.poll_floor = options.poll_floor;
   all.poll_cap = options.poll_cap;
+  all.wire = options.wire;
   return all;
 }
 

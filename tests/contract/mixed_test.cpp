@@ -174,7 +174,8 @@ INSTANTIATE_TEST_SUITE_P(
         {.name = "refuses_what_are_no_permits",
          .given = {.a = caller},
          .call = acquire(join_request(caller)),
-         .expect = {.reply = is_error("MISFIT a list, not the permits of an expiring_semaphore IN c"),
+         .expect = {.reply =
+                        is_error("MISFIT a list, not the permits of a semaphore or expiring_semaphore IN c"),
                     .after = {.a = caller}},
          .setup = {{"RPUSH", "c", "1"}}},
         {.name = "refuses_permits_where_it_wants_to_read",

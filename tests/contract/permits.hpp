@@ -49,7 +49,7 @@ class permits : public testing::Test {
     return recipes::plain::permits.renew(std::chrono::milliseconds{full_ttl}, leases);
   }
   [[nodiscard]] call resize(std::string_view mode, std::int64_t number, std::int64_t offered = 0) {
-    mark_ = names::beside(lock_name, "holdfast_done:" + std::to_string(++marks_));
+    make_mark();
     return lua::resize{.lock = keys_.lock,
                        .counter = keys_.counter,
                        .queue = keys_.queue,
@@ -72,6 +72,10 @@ class permits : public testing::Test {
                        .grant_ms = 2000,
                        .publish = "PUBLISH"}();
   }
+
+  /// For the next request that is to be carried out once.
+  void make_mark() { mark_ = names::beside(lock_name, "holdfast_done:" + std::to_string(++marks_)); }
+  [[nodiscard]] std::string const& mark() const { return mark_; }
 
   raw_reply run(call const& script) { return ask(raw_, script); }
 

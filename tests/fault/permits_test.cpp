@@ -40,7 +40,7 @@ class permits_fault : public fault {
 
   flaky_proxy proxy_{server_.socket_path()};
   client redis_{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
-  semaphore uploads_{redis_, "uploads"};
+  semaphore uploads_{redis_, "uploads", {.wire = wire::redisson}};
   expiring_semaphore license_{redis_, "license", {.wire = wire::redisson}};
   latch ready_{redis_, "ready", {.wire = wire::redisson}};
   latch gate_{redis_, "gate"};
@@ -156,7 +156,7 @@ TEST_F(permits_fault, says_whether_it_is_known_what_became_of_a_request_that_is_
   raw_.command({"SCRIPT", "LOAD", std::string{scripts::redisson_semaphore::add::source.text}});
   uploads_.try_set_permits(4);
   client impatient{proxy_.url(), {.connect_timeout = 1s, .reply_timeout = 1s}};
-  semaphore s{impatient, "uploads"};
+  semaphore s{impatient, "uploads", {.wire = wire::redisson}};
   for (auto const lost : {false, true}) {
     proxy_.decide([lost, copies = 0](request const& r) mutable {
       if (!r.has(scripts::redisson_semaphore::add::source.sha1)) return fate::pass();
@@ -247,7 +247,7 @@ TEST_F(permits_fault, gives_back_what_came_for_a_caller_that_had_gone) {
 TEST_F(permits_fault, counts_right_over_a_server_that_is_killed_with_its_data_kept) {
   auto durable = redis_server::with({.persistent = true});
   client redis{durable.url()};
-  semaphore s{redis, "uploads"};
+  semaphore s{redis, "uploads", {.wire = wire::redisson}};
   s.try_set_permits(3);
   s.acquire(2);
   durable.kill9();

@@ -43,7 +43,10 @@ class misnamed : public testing::Test {
          "the permits of an expiring_semaphore"},
         {"latch", [this] { latch{first_client_, "n"}.try_set_count(2); }, "a latch"},
         {"barrier", [this] { raw_.command({"SET", "n", "holdfast_barrier 2 1000 1000"}); }, "a barrier"},
-        {"semaphore", [this] { semaphore{first_client_, "n"}.try_set_permits(2); }, "number"},
+        {"permits without leases", [this] { semaphore{first_client_, "n", 2}.acquire(); },
+         "the permits of an expiring_semaphore"},
+        {"semaphore of Redisson", [this] { semaphore{first_client_, "n", on_redisson_}.try_set_permits(2); },
+         "number"},
         {"lock of the version before", [this] { raw_.command({"HSET", "n", "mode", "read"}); }, "a hash"}};
   }
   [[nodiscard]] std::vector<other_use> other_uses() {
@@ -57,22 +60,28 @@ class misnamed : public testing::Test {
          "not a lock"},
         {"election", lock([](client& c) { (void)election{c, "n"}.try_campaign("v"); }), "not a lock"},
         {"permits", lock([](client& c) { (void)expiring_semaphore{c, "n", 2}.try_acquire(); }),
-         "not the permits of an expiring_semaphore"},
+         "not the permits of a semaphore"},
         {"latch", lock([](client& c) { latch{c, "n"}.count_down(); }), "not a latch"},
         {"barrier", lock([](client& c) { (void)barrier{c, "n", 2}.try_arrive_and_wait_for(1ms); }),
          "not a barrier"},
-        {"semaphore", lock([](client& c) { (void)semaphore{c, "n"}.try_acquire(); }),
+        {"permits without leases", lock([](client& c) { (void)semaphore{c, "n"}.try_acquire(); }),
+         "not the permits of a semaphore"},
+        {"semaphore of Redisson",
+         lock([](client& c) { (void)semaphore{c, "n", on_redisson_}.try_acquire(); }),
          "not the number of permits of a semaphore"}};
   }
   /// Those that exclude each other instead, since they are one lock, or one object.
   [[nodiscard]] static bool go_together(std::string const& one, std::string const& other) {
     static std::vector<std::string> const locks{"mutex",  "fair_mutex",    "readers", "writer",
                                                 "reader", "upgrade lease", "election"};
-    auto const is_lock = [](std::string const& kind) {
-      return std::ranges::find(locks, kind) != locks.end();
+    static std::vector<std::string> const permits{"permits", "permits without leases"};
+    auto const both_in = [&](std::vector<std::string> const& kinds) {
+      return std::ranges::find(kinds, one) != kinds.end() && std::ranges::find(kinds, other) != kinds.end();
     };
-    return one == other || (is_lock(one) && is_lock(other));
+    return one == other || both_in(locks) || both_in(permits);
   }
+
+  static constexpr waiting_options on_redisson_{.wire = wire::redisson};
 
   deployment_under_test server_{};
   raw_servers raw_ = server_.raw();

@@ -1,4 +1,5 @@
-/// Permits without owners: counted over all clients, with waiters, wake-ups and releases.
+/// Permits without leases on Redisson's wire, which knows no owners of them: counted over all clients, with
+/// waiters, wake-ups and releases.
 #include "waiting.hpp"
 
 #include <holdfast/semaphore.hpp>
@@ -9,11 +10,12 @@ namespace holdfast::test {
 namespace {
 
 std::string const semaphore_channel = "redisson_sc:{uploads}";
+constexpr waiting_options on_redisson{.wire = wire::redisson};
 
 class counting : public two_clients {
  protected:
-  semaphore local_{first_client_, "uploads"};
-  semaphore remote_{second_client_, "uploads"};
+  semaphore local_{first_client_, "uploads", on_redisson};
+  semaphore remote_{second_client_, "uploads", on_redisson};
 };
 
 TEST_F(counting, is_given_its_permits_once) {
@@ -26,13 +28,14 @@ TEST_F(counting, is_given_its_permits_once) {
 }
 
 TEST_F(counting, has_the_size_that_it_was_constructed_with) {
-  semaphore first{first_client_, "uploads", 3};
-  semaphore second{second_client_, "uploads", 9};
+  semaphore first{first_client_, "uploads", 3, on_redisson};
+  semaphore second{second_client_, "uploads", 9, on_redisson};
   EXPECT_FALSE(first.exists()) << "the constructor asks no server";
   EXPECT_TRUE(first.try_acquire(2));
   EXPECT_TRUE(second.try_acquire());
   EXPECT_FALSE(second.try_acquire()) << "the first one has given it its size";
-  EXPECT_EQ(code_of([&] { semaphore const s{first_client_, "uploads", -1}; }), std::errc::invalid_argument);
+  EXPECT_EQ(code_of([&] { semaphore const s{first_client_, "uploads", -1, on_redisson}; }),
+            std::errc::invalid_argument);
   pending_wait waiting;
   second.async_acquire(waiting.handler());
   first.release();
@@ -44,7 +47,7 @@ TEST_F(counting, lets_in_whoever_waits_for_a_size_that_a_newcomer_knows) {
   pending_wait waiting;
   local_.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(first_client_, semaphore_channel));
-  semaphore newcomer{second_client_, "uploads", 2};
+  semaphore newcomer{second_client_, "uploads", 2, on_redisson};
   EXPECT_TRUE(newcomer.try_acquire());
   EXPECT_TRUE(eventually([&] { return waiting.succeeded(); }));
   EXPECT_EQ(raw_.get("uploads"), "0");
@@ -82,7 +85,7 @@ TEST_F(counting, lets_in_as_many_as_are_told_at_once) {
     (i % 2 == 0 ? local_ : remote_).async_acquire(all[i].handler());
   ASSERT_TRUE(waits_for(first_client_, semaphore_channel) && waits_for(second_client_, semaphore_channel));
   client third{server_.url(), with_long_timeouts()};
-  semaphore giver{third, "uploads"};
+  semaphore giver{third, "uploads", on_redisson};
   giver.release(6);
   auto const served_count = [&] {
     return std::count_if(all.begin(), all.end(), [](pending_wait const& p) { return p.succeeded(); });
@@ -168,7 +171,7 @@ TEST_F(counting, gets_its_permits_within_recheck_when_every_message_is_lost) {
   flaky_proxy proxy{server_.socket_path()};
   proxy.swallow_messages(true);
   client deaf{proxy.url(), with_long_timeouts({.recheck = 500ms})};
-  semaphore wanted{deaf, "uploads"};
+  semaphore wanted{deaf, "uploads", on_redisson};
   pending_wait waiting;
   wanted.async_acquire(waiting.handler());
   ASSERT_TRUE(waits_for(deaf, semaphore_channel));
@@ -178,7 +181,7 @@ TEST_F(counting, gets_its_permits_within_recheck_when_every_message_is_lost) {
 
 TEST_F(counting, gets_its_permits_by_polling) {
   client polling{server_.url(), with_long_timeouts()};
-  semaphore wanted{polling, "uploads", {.wake = wake::poll}};
+  semaphore wanted{polling, "uploads", {.wake = wake::poll, .wire = wire::redisson}};
   pending_wait waiting;
   wanted.async_acquire(waiting.handler());
   ASSERT_TRUE(eventually([&] { return polling.stats().rechecks >= 3; }));
@@ -189,7 +192,7 @@ TEST_F(counting, gets_its_permits_by_polling) {
 
 TEST_F(counting, goes_on_when_the_server_has_lost_its_data) {
   client redis{server_.url(), with_long_timeouts({.recheck = 300ms})};
-  semaphore wanted{redis, "uploads"};
+  semaphore wanted{redis, "uploads", on_redisson};
   local_.try_set_permits(0);
   pending_wait waiting;
   wanted.async_acquire(waiting.handler());
@@ -225,7 +228,9 @@ TEST_F(counting, refuses_numbers_and_names_out_of_range) {
   EXPECT_EQ(message_of([&] { local_.release(-7); }),
             "the number of permits to release to \"uploads\" must be from 1 to 2147483647, not -7");
   for (auto const* const name : {"", "a{b", "a}b", "{}z"})
-    EXPECT_EQ(code_of([&] { semaphore const s{first_client_, name}; }), std::errc::invalid_argument) << name;
+    EXPECT_EQ(code_of([&] { semaphore const s{first_client_, name, on_redisson}; }),
+              std::errc::invalid_argument)
+        << name;
   EXPECT_EQ(code_of([&] { semaphore const s{first_client_, "a", {.poll_floor = 0ms}}; }),
             std::errc::invalid_argument);
 }

@@ -55,6 +55,7 @@ bool believes(lock_queue const& queue, granted const& grant, bool trusted, time_
   // it may come from a former master that is a replica by now: messages are replicated, and the master, which
   // counts its own subscribers, has gone on to the next waiter.
   if (!trusted || queue.lock_recipe().several != nullptr || queue.waiters.empty()) return false;
+  if (queue.lock_recipe().lasts) return false;
   // Where replicas have to acknowledge, only a request makes them do so.
   if (queue.waiters.front().options->acknowledged()) return false;
   // A grant that is newer than the last busy reply was made after that request was sent, so its ttl counts

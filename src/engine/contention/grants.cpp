@@ -14,6 +14,10 @@ namespace {
 /// work.
 constexpr int too_late = 5;
 
+/// How long a process can be named that has taken what lasts, also when it is gone: those that wait then want
+/// to know who doesn't give it back.
+constexpr std::chrono::hours named_for{24};
+
 }  // namespace
 
 void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl,
@@ -121,6 +125,7 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
       new lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token}};
   contenders_.end(queue, now);
   queue.held_here_since = now;
+  if (queue.lock_recipe().lasts) presence_.stay_until(now + named_for, now);
   while (lease) {
     auto& first = queue.waiters.front();
     lease->set_released();

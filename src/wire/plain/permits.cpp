@@ -56,6 +56,23 @@ call leave(owned lease, release_policy policy) {
                 .publish = word_of(policy.publish)}();
 }
 
+std::string lasting_id(std::string_view owner) { return std::string{owner}.append(names::lasting_suffix); }
+
+/// No computation with such a time overflows, in any of the units of the servers and clients.
+constexpr milliseconds lasting_ttl = std::chrono::days{36'500};
+
+call acquire_lasting(std::string_view name, acquire_request const& request) {
+  auto const id = lasting_id(request.owner);
+  auto lasting = request;
+  lasting.owner = id;
+  lasting.ttl = lasting_ttl;
+  return acquire(name, lasting);
+}
+call abandon_lasting(owned permit, release_policy policy) {
+  auto const id = lasting_id(permit.owner);
+  return leave<lua::abandon>({.name = permit.name, .owner = id}, policy);
+}
+
 call renew(milliseconds ttl, std::span<owned const> leases) {
   lua::renew script{.locks = {}, .ttl_ms = ttl.count(), .owners = {}};
   script.locks.reserve(leases.size());
@@ -79,5 +96,14 @@ constinit engine::recipe const permits{.kind = history::kind::permits,
                                        .fast_release = permit_calls::fast_release,
                                        .abandon = permit_calls::leave<permit_calls::lua::abandon>,
                                        .renew = permit_calls::renew};
+
+constinit engine::recipe const lasting_permits{.kind = history::kind::semaphore,
+                                               .order = order::strict,
+                                               .sharing = sharing::counted,
+                                               .leased = false,
+                                               .lasts = true,
+                                               .acquire = permit_calls::acquire_lasting,
+                                               .abandon = permit_calls::abandon_lasting,
+                                               .id_of = permit_calls::lasting_id};
 
 }  // namespace holdfast::recipes::plain

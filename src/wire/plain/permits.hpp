@@ -1,4 +1,4 @@
-/// Permits with leases on the plain wire, one or several to an owner.
+/// Permits on the plain wire, one or several to an owner, with leases or without.
 #pragma once
 
 #include <string>
@@ -13,6 +13,10 @@ namespace holdfast::recipes::plain {
 /// acquire_request::amount: how many permits; acquire_request::size: how many there are, where nobody has
 /// said so.
 extern engine::recipe const permits;
+
+/// The same permits without a lease: they stay taken until somebody gives them back
+/// (scripts/permits/give_back).
+extern engine::recipe const lasting_permits;
 
 /// Keys of the permits of one name. `name` must outlive the making of the call.
 struct permit_keys {

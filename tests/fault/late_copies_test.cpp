@@ -12,6 +12,7 @@
 
 #include "scripts/exclusive.hpp"
 #include "scripts/fair.hpp"
+#include "scripts/permits.hpp"
 #include "scripts/quorum.hpp"
 #include "scripts/redisson_semaphore.hpp"
 
@@ -84,25 +85,31 @@ TEST_F(late_copies, of_a_release_touch_nobody_else) {
 }
 
 TEST_F(late_copies, of_a_semaphore_take_no_permits_when_their_note_is_gone) {
-  semaphore uploads{redis_, "uploads"};
-  uploads.try_set_permits(10);
-  hold_back(scripts::redisson_semaphore::acquire::source);
-  uploads.acquire(3);
-  uploads.release(3);
-  for (auto const& key : raw_.keys("*:holdfast_done:*")) raw_.del(key);  // as after its two minutes
-  deliver();
-  EXPECT_EQ(raw_.get("uploads"), "10");
+  for (auto const format : {wire::plain, wire::redisson}) {
+    auto const on_plain = format == wire::plain;
+    semaphore uploads{redis_, on_plain ? "uploads" : "downloads", {.wire = format}};
+    uploads.try_set_permits(10);
+    hold_back(on_plain ? scripts::permits::acquire::source : scripts::redisson_semaphore::acquire::source);
+    uploads.acquire(3);
+    uploads.release(3);
+    for (auto const& key : raw_.keys("*:holdfast_done:*")) raw_.del(key);  // as after its two minutes
+    deliver();
+    EXPECT_EQ(uploads.available(), 10);
+  }
 }
 
 TEST_F(late_copies, of_a_semaphore_give_no_permits_when_their_note_is_gone) {
-  semaphore uploads{redis_, "uploads"};
-  uploads.try_set_permits(10);
-  uploads.acquire(3);
-  hold_back(scripts::redisson_semaphore::add::source);
-  uploads.release(3);
-  for (auto const& key : raw_.keys("*:holdfast_done:*")) raw_.del(key);
-  deliver();
-  EXPECT_EQ(raw_.get("uploads"), "10");
+  for (auto const format : {wire::plain, wire::redisson}) {
+    auto const on_plain = format == wire::plain;
+    semaphore uploads{redis_, on_plain ? "uploads" : "downloads", {.wire = format}};
+    uploads.try_set_permits(10);
+    uploads.acquire(3);
+    hold_back(on_plain ? scripts::permits::give_back::source : scripts::redisson_semaphore::add::source);
+    uploads.release(3);
+    for (auto const& key : raw_.keys("*:holdfast_done:*")) raw_.del(key);
+    deliver();
+    EXPECT_EQ(uploads.available(), 10);
+  }
 }
 
 /// Acquisitions that replicas acknowledge have a connection of their own. The request that takes one back

@@ -78,9 +78,9 @@ end
 take_from_chosen()
 set_limit(total)
 pcall(let_in, grant_ms)  -- as in release
--- Those that are left may have leases only, and the key ends with the last of them.
+-- Those that are left may have leases only, or what a message granted, and the key ends with the last of them.
 times = redis.call('ZCOUNT', lock, '0', string.format('(%.0f', heavy))
 local last = times > 0 and redis.call('ZRANGE', lock, times, times, 'WITHSCORES') or {}
-if last[1] and not is_lasting(last[1]) then redis.call('PEXPIRE', lock, math.max(last[2] - now_ms(), 1) + 1000) end
+if last[1] then redis.call('PEXPIRE', lock, math.max(last[2] - now_ms(), 1) + 1000) end
 end_empty()
 return 1

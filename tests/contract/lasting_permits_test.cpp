@@ -105,6 +105,14 @@ TEST_F(lasting_permits, let_the_first_in_the_queue_in) {
   EXPECT_THAT(raw_.pttl(std::string{lock_name}), testing::AllOf(Gt(0), Le(3'001)));
 }
 
+TEST_F(lasting_permits, leave_a_set_that_ends_with_what_a_message_granted) {
+  given_out(2, {{b_}});
+  ASSERT_THAT(run(take(try_request(caller))), is_granted());
+  EXPECT_THAT(run(give_back(1, client_of(caller))), is(1));
+  EXPECT_EQ(out(), (parties{{b_}}));
+  EXPECT_THAT(raw_.pttl(std::string{lock_name}), Le(21'001));
+}
+
 TEST_F(lasting_permits, leave_those_with_leases_alone) {
   given_out(3, {{rival, 2}});
   ASSERT_THAT(run(take(try_request(caller))), is_granted());

@@ -8,6 +8,7 @@
 #include "scripts/fence.hpp"
 #include "scripts/inspect.hpp"
 #include "scripts/latch.hpp"
+#include "scripts/permits.hpp"
 #include "scripts/run.hpp"
 #include "wire/lock_names.hpp"
 #include "wire/plain/barrier.hpp"
@@ -27,6 +28,73 @@ using testing::_;
 namespace fence = holdfast::scripts::fence;
 namespace look = holdfast::scripts::inspect;
 namespace jobs = holdfast::scripts::run;
+
+namespace {
+
+/// What changes the number of permits, or gives back those without leases.
+void go_through_changes_of_permits(raw_redis& raw, std::string const& name, publishing publish) {
+  namespace lua = holdfast::scripts::permits;
+  auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
+    EXPECT_THAT(ask(raw, script_call), wanted) << script_call.source->name << " of " << name;
+  };
+  holdfast::recipes::plain::permit_keys const keys{name};
+  std::vector<std::string> marks;
+  marks.reserve(4);
+  for (auto const* const number : {"11", "12", "13", "14"})
+    marks.push_back(names::done_prefix(name) + number);
+  auto const resize = [&](std::string const& mark, std::int64_t number) {
+    return lua::resize{.lock = keys.lock,
+                       .counter = keys.counter,
+                       .queue = keys.queue,
+                       .size = keys.size,
+                       .done = {mark},
+                       .answered = {},
+                       .mode = "set",
+                       .number = number,
+                       .offered = 0,
+                       .grant_ms = 2000,
+                       .publish = word_of(publish),
+                       .done_ms = day}();
+  };
+  run(resize(marks[0], 3), is(1));
+  holdfast::engine::acquire_request request{.owner = caller, .ttl = 30s};
+  request.policy.publish = publish;
+  run(holdfast::recipes::plain::lasting_permits.acquire(name, request), is_list({_, 1}));
+  run(lua::counts{.lock = keys.lock,
+                  .counter = keys.counter,
+                  .queue = keys.queue,
+                  .size = keys.size,
+                  .offered = 0,
+                  .grant_ms = 2000,
+                  .publish = word_of(publish)}(),
+      is_list({2, 3, 1}));
+  run(lua::drain{.lock = keys.lock,
+                 .counter = keys.counter,
+                 .queue = keys.queue,
+                 .size = keys.size,
+                 .done = {marks[1]},
+                 .answered = {},
+                 .offered = 0,
+                 .publish = word_of(publish),
+                 .done_ms = day}(),
+      is(2));
+  run(lua::give_back{.lock = keys.lock,
+                     .counter = keys.counter,
+                     .queue = keys.queue,
+                     .size = keys.size,
+                     .done = {marks[2]},
+                     .answered = {{marks[1]}},
+                     .number = 1,
+                     .client = caller.substr(0, 36),
+                     .offered = 0,
+                     .grant_ms = 2000,
+                     .publish = word_of(publish),
+                     .done_ms = day}(),
+      is(1));
+  raw.command({"DEL", names::permits(name)});
+}
+
+}  // namespace
 
 void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   auto const run = [&](holdfast::call const& script_call, testing::Matcher<raw_reply const&> const& wanted) {
@@ -123,6 +191,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
     run(plain::permits.fast_release({name, caller}), is(others ? 2 : 1));
   }
   for (auto const owner : {caller, anna}) run(plain::permits.release({name, owner}, policy), is(1));
+  go_through_changes_of_permits(raw, name, publish);
   raw.command({"SET", name, std::string{caller} + ":r", "PX", "20000"});
   run(plain::reader.acquire(name, in_place_of(join_request(anna))), no_error);
   run(plain::reader.release({name, anna}, policy), is(1));

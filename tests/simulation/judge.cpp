@@ -91,7 +91,8 @@ void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease,
 void judge::check_company(part const& wanted, std::string const& owner, int amount) {
   for (auto const& name : wanted.names) {
     auto const& lock = wanted.of(name);
-    auto beside = 0;
+    auto const taken = taken_.find(name);
+    auto beside = taken == taken_.end() ? 0 : taken->second;
     for (auto const& other : holders_) {
       if (!has(other.wanted, name)) continue;
       beside += other.wanted.amount_of(name, other.amount);
@@ -165,9 +166,11 @@ void judge::on_release(engine::lease_state_ptr const& lease, std::string const& 
 
 void judge::on_taken(part const& wanted, int amount) {
   auto const& name = wanted.names.front();
-  taken_[name] += amount;
-  if (taken_[name] > wanted.lock->permits)
-    fail(std::to_string(taken_[name]) + " permits of \"" + name + "\" are taken");
+  auto taken = taken_[name] += amount;
+  for (auto const& other : holders_) {
+    if (other.lease->valid() && has(other.wanted, name)) taken += other.wanted.amount_of(name, other.amount);
+  }
+  if (taken > wanted.lock->permits) fail(std::to_string(taken) + " permits of \"" + name + "\" are taken");
 }
 
 void judge::check() {

@@ -48,9 +48,7 @@ class judge {
   void on_taken(part const& wanted, int amount);
   void on_given_back(std::string const& name, int amount) { taken_[name] -= amount; }
   /// Their holder is gone, and nothing gives back permits without leases: an operator does.
-  void on_wasted(std::string const& name, int amount) {
-    (void)servers_.front()->execute({"INCRBY", name, std::to_string(amount)});
-  }
+  void on_wasted(call const& giving_back) { (void)servers_.front()->execute(giving_back); }
 
   /// The owner's hold has to stay until then. A master of several that has trouble may hear of its end late.
   void on_kept(part const& wanted, std::string const& owner, time_point until) {

@@ -198,6 +198,14 @@ kind const plain_permit{&plain::permits,   company::permits,
                         plain_permit_hold, plain_permits_left,
                         plain_permits,     false,
                         nullptr,           true};
+kind const lasting_permit{&plain::lasting_permits,
+                          company::permits,
+                          no_hold,
+                          plain_permits_left,
+                          plain_permits,
+                          false,
+                          nullptr,
+                          true};
 kind const permits{&redisson::semaphore, company::permits, no_hold, permits_left, 3};
 kind const latch{&plain::latch, company::none, no_hold, nullptr};
 kind const redisson_latch{&redisson::latch, company::none, no_hold, nullptr};
@@ -264,7 +272,9 @@ std::vector<cast> const& all_casts() {
       {"shared_mutex_that_prefers",
        {{&plain_reader}, {&plain_writer_first}, {&plain_reader_first}, {&plain_reader}}},
       {"redisson_shared_mutex", {{&reader}, {&writer}, {&reader}}},
-      {"semaphore", {{&permits}}},
+      {"semaphore", {{&lasting_permit}}},
+      {"semaphore_and_leases", {{&lasting_permit}, {&plain_permit}}},
+      {"redisson_semaphore", {{&permits}}},
       {"expiring_semaphore", {{&plain_permit}}},
       {"redisson_expiring_semaphore", {{&permit}}},
       {"redisson_mutex", {{&redisson_lock}, {&redisson_fenced}}},

@@ -3,9 +3,11 @@
 #include <utility>
 
 #include "script/names_redisson.hpp"
+#include "scripts/permits.hpp"
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/idempotency_marks.hpp"
 #include "wire/plain/barrier.hpp"
+#include "wire/plain/permits.hpp"
 
 namespace holdfast::simulation {
 
@@ -227,26 +229,50 @@ void actor::give_back() {
   });
 }
 
-/// Until the server has done it. All tries have one mark, since one that was refused may have been sent
-/// twice.
+/// All tries have one mark, since one that was refused may have been sent twice.
+call actor::giving_back() const {
+  auto const& name = habits_.wanted.names.front();
+  auto const& client = host_.core().constants().uuid;
+  auto const publish = engine::word_of(engine::publishing::counted);
+  auto const request = client + ":r" + std::to_string(mark_);
+  if (habits_.wanted.lock->of_redisson()) {
+    auto const mark = names::redisson::done(name, request);
+    auto const channel = names::redisson::semaphore_channel(name);
+    return scripts::redisson_semaphore::add{.counter = {name},
+                                            .done = {mark},
+                                            .answered = {},
+                                            .permits = amount_,
+                                            .publish = publish,
+                                            .channel = channel,
+                                            .done_ms = sync::idempotency_marks::kept_ms}();
+  }
+  recipes::plain::permit_keys const keys{name};
+  auto const mark = names::done_prefix(name) + request;
+  return scripts::permits::give_back{.lock = keys.lock,
+                                     .counter = keys.counter,
+                                     .queue = keys.queue,
+                                     .size = keys.size,
+                                     .done = {mark},
+                                     .answered = {},
+                                     .number = amount_,
+                                     .client = client,
+                                     .offered = options_->size,
+                                     .grant_ms = engine::grant_ttl.count(),
+                                     .publish = publish,
+                                     .done_ms = sync::idempotency_marks::kept_ms}();
+}
+
+/// Until the server has done it.
 void actor::give_back_permits() {
   if (host_.dead()) return;
-  auto const& name = habits_.wanted.names.front();
-  auto const mark = names::redisson::done(name, host_.core().constants().uuid + ":r" + std::to_string(mark_));
-  auto const channel = names::redisson::semaphore_channel(name);
   auto refused = false;
   try {
-    auto const script =
-        scripts::redisson_semaphore::add{.counter = {name},
-                                         .done = {mark},
-                                         .answered = {},
-                                         .permits = amount_,
-                                         .publish = engine::word_of(engine::publishing::counted),
-                                         .channel = channel,
-                                         .done_ms = sync::idempotency_marks::kept_ms}();
-    refused = host_.core().requests().ask(script, {.while_down = net::retry_policy::steady}).reply.is_error();
+    refused = host_.core()
+                  .requests()
+                  .ask(giving_back(), {.while_down = net::retry_policy::steady})
+                  .reply.is_error();
   } catch (error const&) {  // the client has been shut down
-    judge_.on_wasted(name, amount_);
+    judge_.on_wasted(giving_back());
   }
   if (refused) {
     world_.after(20ms, [this] { host_.when_undisturbed([this] { give_back_permits(); }); });
@@ -299,7 +325,8 @@ void actor::bury() {
     host_.core().leases().forget(lease_);
   } else if (std::exchange(holding_, false)) {
     judge_.on_given_back(habits_.wanted.names.front(), amount_);
-    judge_.on_wasted(habits_.wanted.names.front(), amount_);
+    mark_ = host_.new_mark();
+    judge_.on_wasted(giving_back());
   }
   stop_.request_stop();
 }

@@ -100,6 +100,7 @@ class actor {
   void go_without();
   void give_back();
   void give_back_permits();
+  [[nodiscard]] call giving_back() const;
   void keep();
   void next();
 

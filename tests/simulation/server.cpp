@@ -8,6 +8,14 @@ namespace holdfast::simulation {
 
 using memory::number_of;
 
+resp::reply server::execute(call const& script) {
+  std::string_view bytes = script.bytes;
+  auto words = resp::take_command(bytes);
+  words[0] = "EVAL";
+  words[1] = script.source->text;
+  return server_.execute(words, world_.now());
+}
+
 std::vector<resp::reply> server::execute_request(std::string_view bytes) {
   auto words = resp::take_command(bytes);
   std::vector<resp::reply> replies;

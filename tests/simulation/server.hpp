@@ -12,6 +12,7 @@
 
 #include "memory/server.hpp"
 #include "resp/reply.hpp"
+#include "script/call.hpp"
 #include "simulation/replication.hpp"
 #include "simulation/world.hpp"
 
@@ -33,6 +34,7 @@ class server {
     return server_.execute(words, world_.now());
   }
   /// The replies to one command, or to each of a transaction: MULTI, EXEC, and those between.
+  resp::reply execute(call const& script);
   std::vector<resp::reply> execute_request(std::string_view bytes);
   void flush_scripts() { server_.flush_scripts(); }
   void subscribe(std::string const& channel, void const* subscriber, memory::server::listener notify) {

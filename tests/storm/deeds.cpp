@@ -240,7 +240,7 @@ void deeds::do_permits() {
   hold();
 }
 
-/// Permits of a process that is killed are gone, so the semaphore is another one after a while.
+/// Nobody gives back the permits of a process that is killed, so the semaphore is another one after a while.
 void deeds::do_semaphore() {
   semaphore tickets{redis_, name_of_the_time("semaphore", 4s)};
   tickets.try_set_permits(permits_of_all);

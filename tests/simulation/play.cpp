@@ -212,6 +212,7 @@ void actor::give_back() {
   if (!lease_) {
     judge_.on_given_back(habits_.wanted.names.front(), amount_);
     mark_ = host_.new_mark();
+    giving_back_ = true;
     host_.when_undisturbed([this] { give_back_permits(); });
     return;
   }
@@ -279,6 +280,7 @@ void actor::give_back_permits() {
     return;
   }
   holding_ = false;
+  giving_back_ = false;
   next();
 }
 
@@ -324,8 +326,11 @@ void actor::bury() {
     judge_.conditions().on_end(this, condition_judge::end::other);
     host_.core().leases().forget(lease_);
   } else if (std::exchange(holding_, false)) {
-    judge_.on_given_back(habits_.wanted.names.front(), amount_);
-    mark_ = host_.new_mark();
+    // What it has begun to give back comes back by the same mark: its own request may have been carried out.
+    if (!std::exchange(giving_back_, true)) {
+      judge_.on_given_back(habits_.wanted.names.front(), amount_);
+      mark_ = host_.new_mark();
+    }
     judge_.on_wasted(giving_back());
   }
   stop_.request_stop();

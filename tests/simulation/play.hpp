@@ -123,6 +123,7 @@ class actor {
   bool seated_ = false;  ///< at a barrier, since its last arrival there was a clean one
   bool waiting_ = false;
   bool holding_ = false;
+  bool giving_back_ = false;  ///< permits without a lease
   bool releasing_ = false;
 };
 

@@ -123,8 +123,21 @@ std::string holders_text(lock_state const& seen, release_options const& options)
   return output::one_line(options.owner);
 }
 
+/// Whether nobody was asked, since these permits have no lease, and a client knows nothing of them any more.
+bool has_no_lease(lock_state const& seen, release_options const& options) {
+  if (seen.kind != lock_kind::permits || seen.wire != wire::plain) return false;
+  return std::ranges::all_of(seen.holders, [&](hold_info const& hold) {
+    return !hold.ttl_left || (!options.owner.empty() && hold.process.owner != options.owner);
+  });
+}
+
 std::string deleted(lock_state const& seen, release_options const& options) {
   auto const name = output::quoted(seen.name);
+  if (has_no_lease(seen, options)) {
+    return fmt::format(
+        "permits of {} were given back for {}, which took them without a lease and wasn't asked", name,
+        holders_text(seen, options));
+  }
   if (seen.kind == lock_kind::foreign) return fmt::format("the foreign lock {} was deleted", name);
   if (seen.kind == lock_kind::barrier)
     return fmt::format("the generation of the barrier {} was broken: {} had arrived", name, seen.holding);

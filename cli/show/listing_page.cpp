@@ -241,7 +241,8 @@ std::string described(lock_state const& state) {
       return fmt::format("read_write: {}",
                          state.holders.front().side == hold_side::write ? "somebody writes" : "readers only");
     case lock_kind::permits:
-      return "permits: a semaphore whose permits expire";
+      return state.wire == wire::redisson ? "permits: a semaphore whose permits expire"
+                                          : "permits: a semaphore";
     case lock_kind::counter:
       return of_counter(state);
     case lock_kind::latch:

@@ -9,6 +9,7 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string>
 
 namespace holdfast {
@@ -30,6 +31,11 @@ using namespace std::chrono_literals;
 inline constexpr milliseconds year = 365 * 24h;
 /// The limit of to_wait(), too.
 inline constexpr milliseconds century = 100 * year;
+
+/// Nothing of a time that no lease has: permits without a lease have so much (wire/plain/permits.cpp).
+[[nodiscard]] constexpr std::optional<milliseconds> left_of_lease(milliseconds left) noexcept {
+  return left > year ? std::nullopt : std::optional{left};
+}
 
 inline constexpr std::array of_locks{
     time_range<lock_options>{"ttl", &lock_options::ttl, 10ms, year},

@@ -4,6 +4,7 @@
 #include <new>
 #include <utility>
 
+#include "base/ranges.hpp"
 #include "engine/lease_state.hpp"
 #include "engine/presence.hpp"
 #include "engine/record.hpp"
@@ -50,7 +51,7 @@ std::optional<busy_info> obstacle_of(waiter const& caller, client_constants cons
   info.holder.owner = reply.holder;
   if (reply.held_for.count() >= 0 && !uuid_of(reply.holder).empty())
     info.held_for = reply.held_for + rounded(age);
-  if (reply.pttl.count() >= 0) {
+  if (reply.pttl.count() >= 0 && ranges::left_of_lease(reply.pttl)) {
     info.ttl_left = std::max(reply.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
   }
   info.never_expires = reply.pttl == without_ttl;

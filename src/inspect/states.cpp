@@ -63,11 +63,6 @@ void read_readers(lock_state& state, resp::reply const& list) {
   if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
 }
 
-/// A time that no lease has is that of permits without one (wire/plain/permits.cpp).
-std::optional<milliseconds> end_of_permits(milliseconds left) {
-  return left > ranges::year ? std::nullopt : std::optional{left};
-}
-
 void read_permits(lock_state& state, resp::reply const& list) {
   state.kind = lock_kind::permits;
   state.permits = bounded(list[0].integer);
@@ -77,9 +72,9 @@ void read_permits(lock_state& state, resp::reply const& list) {
     state.holders.push_back({.process = {.owner = list[i].text},
                              .side = hold_side::permit,
                              .count = list[i + 2].integer,
-                             .ttl_left = end_of_permits(bounded_ms(list[i + 1].integer))});
+                             .ttl_left = ranges::left_of_lease(bounded_ms(list[i + 1].integer))});
   }
-  if (state.ttl_left) state.ttl_left = end_of_permits(*state.ttl_left);
+  if (state.ttl_left) state.ttl_left = ranges::left_of_lease(*state.ttl_left);
   if (!state.holders.empty()) state.holder.owner = state.holders.front().process.owner;
 }
 

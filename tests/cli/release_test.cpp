@@ -87,6 +87,24 @@ TEST_F(release, never_deletes_what_is_no_lock) {
   EXPECT_TRUE(redis.exists("orders"));
 }
 
+TEST_F(release, gives_permits_without_a_lease_back_for_who_took_them) {
+  auto const owner = std::string{uuid} + ":1:l";
+  auto const ends = std::to_string((micros_ago(0) / 1'000) + 3'153'600'000'000);
+  redis.command({"ZADD", "orders", "-3", "holdfast_permits:4", ends, owner, "8000000000000002", owner + ":p",
+                 ends, std::string{other_uuid} + ":1:l"});
+  redis.command({"PEXPIRE", "orders", "3153600000000"});
+  auto page = start({"inspect", "orders"});
+  EXPECT_EQ(page.wait(), 0);
+  EXPECT_THAT(page.out(), AllOf(HasSubstr("permits: a semaphore\n"), HasSubstr("web-3 pid 812"),
+                                HasSubstr("for ever"), HasSubstr(", 2 permits")));
+  auto command = force({"--yes", "--owner", owner, "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(),
+              HasSubstr("permits of \"orders\" were given back for web-3 pid 812 'nightly import', "
+                        "which took them without a lease and wasn't asked"));
+  EXPECT_EQ(redis.command({"ZSCORE", "orders", "holdfast_permits:4"}).text, "-1");
+}
+
 TEST_F(release, prints_one_object_as_json) {
   hold("orders");
   auto command = force({"--yes", "--json", "--grace", "0", "orders"});

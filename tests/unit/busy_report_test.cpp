@@ -95,6 +95,12 @@ TEST_F(a_busy_report, tells_of_a_key_that_never_expires) {
   EXPECT_FALSE(seen_by(first_)->never_expires) << "it is gone already, or unknown";
 }
 
+TEST_F(a_busy_report, does_not_say_when_permits_without_a_lease_end) {
+  hear_of("somebody", {.pttl = std::chrono::days{36'499}, .ahead = 0});
+  EXPECT_FALSE(seen_by(first_)->ttl_left);
+  EXPECT_FALSE(seen_by(first_)->never_expires) << "nobody wrote it by mistake";
+}
+
 TEST_F(a_busy_report, has_the_record_of_the_holders_client_once_that_was_read) {
   hear_of(std::string{a_uuid} + ":9");
   report_.note(first_, boot_clock::now());

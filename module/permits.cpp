@@ -25,6 +25,20 @@ constexpr std::int64_t most_permits = 2'147'483'647;
 /// Beyond the time of the owner that needs it longest, so that a set in use isn't given a time at each request.
 constexpr std::int64_t slack_ms = 1'000;
 
+/// What the owner ids of those end in that have permits without a lease.
+constexpr std::string_view without_lease{":l"};
+bool has_no_lease(abi::string* const owner) { return text_of(owner).ends_with(without_lease); }
+
+/// A connection broke, and carried this request when its owner had given up: see scripts/include/abandoned.lua.
+bool is_late_copy(request& call, abi::string* const owner) {
+  if (!has_no_lease(owner)) return false;
+  constexpr std::string_view of_counter{"token"};
+  auto mark = std::string{text_of(call.counter())};
+  mark.resize(mark.size() - std::min(mark.size(), of_counter.size()));
+  mark.append("done:").append(text_of(owner));
+  return exists(call.context(), owned_string{call.context(), mark}.get());
+}
+
 /// How the text of the key begins while one owner alone has one: it, too, is left to the script.
 constexpr std::string_view one_permit{"holdfast_permit "};
 bool is_of_one(stored_key const& set) { return set.text().value_or("").starts_with(one_permit); }
@@ -96,6 +110,7 @@ void acquire(request& call) {
   auto const ttl_ms = call.milliseconds("ttl_ms");
   auto const offered = call.number("offered", 0, most_permits);
   if (call.refused()) return;
+  if (is_late_copy(call, owner)) return call.leave_to_the_script();
   stored_key set{call.context(), call.keys()[0]};
   auto const is_new = set.is_absent();
   if ((!is_new && !set.is(abi::zset_key)) || exists(call.context(), call.permit_queue()))
@@ -133,7 +148,8 @@ void release(request& call) {
   auto* const owner = call.string();
   stored_key set{call.context(), call.keys()[0]};
   if (set.is_absent()) return call.reply(0);
-  if (is_of_one(set)) return call.leave_to_the_script();
+  // By force: the key ends with who is left, and not with an owner that has no lease.
+  if (is_of_one(set) || has_no_lease(owner)) return call.leave_to_the_script();
   auto const is_set = set.is(abi::zset_key);
   auto const is_alone = is_set && is_the_only_one(set, owner);
   auto const known = is_set && !is_alone ? stock_in(set) : std::nullopt;

@@ -52,8 +52,8 @@ struct waiting_options {
 /// are left. There is no order between processes. See docs/redisson.md.
 ///
 /// *Size.* An object may be made with a number of permits. It sends the number with the request that acquires
-/// its first permit. A semaphore that has never been given permits takes it; one that has a number keeps it.
-/// On the plain wire a number that came so is kept while permits are out; one that was set for good.
+/// its first permit. A semaphore that has never been given permits takes it; one that has a number keeps it:
+/// on the plain wire while permits are out, and for good if it was set.
 /// The same happens if the server has lost the number (a restart without data, an eviction): permits that
 /// were out at that moment are added when they come back. An object that is made without a number gives none.
 /// Until somebody gives permits (try_set_permits, release), the semaphore is busy, and acquire() waits. See
@@ -137,13 +137,16 @@ class HOLDFAST_EXPORT semaphore {
   void async_release(release_handler done, std::int64_t permits = 1);
 
   /// Adds permits; a negative number takes them away, also those that are out. available() may be negative
-  /// until they come back. One request.
+  /// until they come back. On the plain wire there is none left when all of them are taken away, and never
+  /// fewer than none. One request.
   void add_permits(std::int64_t permits);
 
-  /// Takes all permits that are left, and returns how many. One request.
+  /// Takes all permits that are left, and returns how many. On the plain wire those that wait for some are
+  /// let in first. One request.
   std::int64_t drain();
 
-  /// How many permits are left. Negative: so many are missing. One request.
+  /// How many permits are left. Negative: so many are missing. On the plain wire the size of this object
+  /// counts where there are none yet. One request.
   [[nodiscard]] std::int64_t available();
 
   /// Whether it has been given permits. One request.

@@ -1,5 +1,5 @@
 -- Gives back `number` permits without a lease, whoever took them: first those of `client`, as far as they are among the hundred that
--- were taken last. Where fewer are out the others are new permits, unless permits with leases are out: then nothing is done.
+-- were taken first. Where fewer are out the others are new permits, unless permits with leases are out: then nothing is done.
 -- `offered`: as in acquire.
 -- Reply: 1 done, by this copy of the request or an earlier one; an error MISFIT when the key is something else, or all that is out is
 -- leased.
@@ -20,40 +20,49 @@ local done_ms = ARGV[6]
 -- @include to_inbox
 -- @include once
 -- @include permits
+-- @include end_with_last
 if redis.call('EXISTS', done) == 1 then return 1 end
 local spoilt = look(offered)
 if spoilt then return spoilt end
 drop_expired()
 local wanted, found, chosen = tonumber(number), 0, {}
-local function is_lasting(owner) return string.sub(owner, -2) == ':l' end
+local function choose(owner)
+  local has = weight_in(lock, owner)
+  local given = math.min(has, wanted - found)
+  found = found + given
+  chosen[#chosen + 1] = {owner, has - given}
+end
 
--- Their times are the last of all. `first`: that many are passed over. Returns whether there may be more of them behind these hundred.
-local times = redis.call('ZCOUNT', lock, '-inf', string.format('(%.0f', heavy))
-local function choose(first, meant)
-  local last = times - first - 1
-  local owners = last > 0 and redis.call('ZRANGE', lock, math.max(last - 99, 0), last) or {}
-  for n = #owners, 1, -1 do
-    local owner = owners[n]
-    if not is_lasting(owner) then return false end
-    if found < wanted and meant(string.sub(owner, 1, 36) == client) then
-      local has = weight_in(lock, owner)
-      local given = math.min(has, wanted - found)
-      found = found + given
-      chosen[#chosen + 1] = {owner, has - given}
-    end
+-- Their times are the last of all, beyond those of any lease, which is for a year at most, and of what a message granted: that isn't
+-- anybody's yet, and would be taken again by its client when it asks. Who took them first gives them back first: the last may be owners
+-- whose answer is still on its way, or was lost, and that are given up with as many as they took.
+local behind = string.format('(%.0f', heavy)
+local last = redis.call('ZCOUNT', lock, '-inf', behind) - 1
+local rank = last + 1 - redis.call('ZCOUNT', lock, string.format('%.0f', now_ms() + 33000000000), behind)
+local leased_last = rank - 1
+local function next_hundred()
+  local owners = rank <= last and redis.call('ZRANGE', lock, rank, math.min(rank + 99, last)) or {}
+  rank = rank + 100
+  return owners
+end
+local first = next_hundred()
+for _, own in ipairs({true, false}) do
+  for _, owner in ipairs(first) do
+    if found < wanted and (string.sub(owner, 1, 36) == client) == own then choose(owner) end
   end
-  return #owners == 100
 end
-local more = choose(0, function(own) return own end)
-choose(0, function(own) return not own end)
-local first = 100
-while more and found < wanted do
-  more = choose(first, function() return true end)
-  first = first + 100
+while found < wanted and rank <= last do
+  for _, owner in ipairs(next_hundred()) do
+    if found < wanted then choose(owner) end
+  end
 end
-if found < wanted and out > found then
+local leased = 0
+for _, owner in ipairs(found < wanted and redis.call('ZRANGE', lock, 1, leased_last) or {}) do
+  if string.sub(owner, -2) ~= ':l' then leased = leased + weight_in(lock, owner) end
+end
+if leased > 0 then
   return redis.error_reply(string.format(
-    'MISFIT %.0f permits with leases, of an expiring_semaphore, not %.0f permits without leases, of a semaphore', out - found, wanted))
+    'MISFIT %.0f permits with leases, of an expiring_semaphore, not %.0f permits without leases, of a semaphore', leased, wanted))
 end
 
 local total = math.min((limit or 0) + wanted - found, 2147483647)
@@ -78,9 +87,6 @@ end
 take_from_chosen()
 set_limit(total)
 pcall(let_in, grant_ms)  -- as in release
--- Those that are left may have leases only, or what a message granted, and the key ends with the last of them.
-times = redis.call('ZCOUNT', lock, '0', string.format('(%.0f', heavy))
-local last = times > 0 and redis.call('ZRANGE', lock, times, times, 'WITHSCORES') or {}
-if last[1] then redis.call('PEXPIRE', lock, math.max(last[2] - now_ms(), 1) + 1000) end
+end_with_last()
 end_empty()
 return 1

@@ -7,6 +7,7 @@ local size = KEYS[4]
 local owner = ARGV[1]
 local grant_ms = ARGV[2]
 local publish = ARGV[3]
+local lasts = string.sub(owner, -2) == ':l'  -- by force
 -- Nobody waits: here, before the functions are made, which cost more.
 local first = redis.pcall('ZRANGE', lock, '0', '2')
 -- An owner that is the text of the key: see as_set.
@@ -15,7 +16,7 @@ if alone and alone ~= owner then return 0 end
 if first.err and not alone then return -1 end
 if not alone and not first[1] then return 0 end
 if not alone and not string.match(first[1], '^holdfast_permits:%d+$') then return -1 end
-if redis.call('EXISTS', queue) == 0 then
+if not lasts and redis.call('EXISTS', queue) == 0 then
   if alone then return redis.call('DEL', lock) end
   if first[2] == owner and not first[3] then return redis.call('DEL', lock) end
   if not redis.call('ZSCORE', lock, owner .. ':p') then
@@ -28,10 +29,12 @@ end
 -- @include take_tokens
 -- @include to_inbox
 -- @include permits
+-- @include end_with_last
 look(0)
 if not take_out(owner) then return 0 end
 drop_expired()
 -- Should a side key be spoilt, the permits are left all the same; the waiters find out by themselves.
 pcall(let_in, grant_ms)
+if lasts then end_with_last() end
 end_empty()
 return 1

@@ -97,6 +97,7 @@ struct answer {
   std::variant<Outcome, refused, failed> content{};
   time_point sent_at{};  ///< just before the request was last written; of several masters, the earliest
   std::uint64_t connection_id = 0;  ///< the connection that the reply came over; 0: it isn't known
+  bool resent = false;  ///< the reply is to its second copy, or a later one; of single servers only
 
   /// Null: there is none.
   [[nodiscard]] Outcome const* outcome() const noexcept { return std::get_if<Outcome>(&content); }

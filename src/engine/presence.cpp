@@ -16,6 +16,8 @@
 namespace holdfast::engine {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::chrono::milliseconds settling{500};
 constexpr std::chrono::seconds between_records{20};
 constexpr std::chrono::milliseconds record_ttl{60'000};
@@ -63,6 +65,13 @@ void presence::introduce(time_point now, scripting::send_options send) noexcept 
 void presence::stay_until(time_point when, time_point now) noexcept {
   stays_until_ = std::max(stays_until_, when);
   touch(now);
+}
+
+void presence::stay_for_a_day(time_point now) noexcept {
+  if (stays_until_ > now + 23h) return;
+  stay_until(now + 24h, now);
+  announced_at_ = {};  // what was said before it is for a minute
+  introduce(now, {.give_up = now + between_records});
 }
 
 void presence::announce(time_point now, scripting::send_options send) {

@@ -40,6 +40,9 @@ class presence {
   /// A key is kept until `when`: its holder can be named until then.
   void stay_until(time_point when, time_point now) noexcept;
 
+  /// Its holder can be named for the next day, also if its process is killed now. A request in an hour.
+  void stay_for_a_day(time_point now) noexcept;
+
   /// Ends the presence: the record goes, unless it is to stay.
   void end(time_point now) noexcept;
 

@@ -57,6 +57,7 @@ struct release_policy {
   /// Nobody is known to wait, or to have waited for long: the release may go in steps (see net::request).
   bool in_steps = false;
   departure why = departure::left;  ///< of a contender that is given up
+  bool copied = false;              ///< a connection broke, and may still carry one of its requests
 };
 
 /// A request to take the lock.

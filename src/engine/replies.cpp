@@ -11,7 +11,8 @@ namespace {
 /// `read` takes the reply apart if it is `understood`.
 template <class Outcome>
 answer<Outcome> read_with(Outcome (*read)(resp::reply&), net::response& response, bool understood) {
-  answer<Outcome> result{.sent_at = response.sent_at, .connection_id = response.connection_id};
+  answer<Outcome> result{
+      .sent_at = response.sent_at, .connection_id = response.connection_id, .resent = response.resent};
   if (response.failure) {
     result.content = failed{.reason = std::move(response.failure), .sent = response.sent};
   } else if (understood) {

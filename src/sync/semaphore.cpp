@@ -5,6 +5,7 @@
 
 #include "base/broken.hpp"
 #include "engine/access.hpp"
+#include "resp/reply.hpp"
 #include "script/names.hpp"
 #include "scripts/permits.hpp"
 #include "scripts/redisson_semaphore.hpp"
@@ -43,8 +44,8 @@ struct semaphore::impl {
   virtual void async_give_back(std::int64_t number, handler done) = 0;
   virtual void add(std::int64_t number) = 0;
   virtual std::int64_t drain() = 0;
-  /// nullopt: it was never given any.
-  [[nodiscard]] virtual std::optional<std::int64_t> available() = 0;
+  [[nodiscard]] virtual std::int64_t available() = 0;
+  [[nodiscard]] virtual bool exists() = 0;
 
   [[nodiscard]] int checked(std::string_view quantity, std::int64_t number) const {
     sync::check_number(quantity, binding.name(), number, 1, sync::most_permits);
@@ -84,7 +85,8 @@ struct semaphore::on_redisson final : impl {
                                                              .answered = {},
                                                              .done_ms = sync::idempotency_marks::kept_ms});
   }
-  std::optional<std::int64_t> available() override { return permits.read(); }
+  std::int64_t available() override { return permits.read().value_or(0); }
+  bool exists() override { return permits.read().has_value(); }
 
  private:
   /// The script that adds so many permits, which it notes.
@@ -120,22 +122,25 @@ struct semaphore::on_plain final : impl {
                                                   .done = {},
                                                   .answered = {},
                                                   .offered = offered(),
+                                                  .grant_ms = engine::grant_ttl.count(),
                                                   .publish = permits.publish(),
                                                   .done_ms = sync::idempotency_marks::kept_ms});
   }
-  std::optional<std::int64_t> available() override {
-    auto const counts = permits.ask(scripts::permits::counts{.lock = keys_.lock,
-                                                             .counter = keys_.counter,
-                                                             .queue = keys_.queue,
-                                                             .size = keys_.size,
-                                                             .offered = offered(),
-                                                             .grant_ms = engine::grant_ttl.count(),
-                                                             .publish = permits.publish()}());
-    if (counts.reply[1].integer < 0) return std::nullopt;
-    return counts.reply[0].integer;
-  }
+  std::int64_t available() override { return counted(offered())[0].integer; }
+  bool exists() override { return counted(0)[1].integer >= 0; }
 
  private:
+  [[nodiscard]] resp::reply counted(std::int64_t size) {
+    return permits
+        .ask(scripts::permits::counts{.lock = keys_.lock,
+                                      .counter = keys_.counter,
+                                      .queue = keys_.queue,
+                                      .size = keys_.size,
+                                      .offered = size,
+                                      .grant_ms = engine::grant_ttl.count(),
+                                      .publish = permits.publish()}())
+        .reply;
+  }
   [[nodiscard]] int offered() const { return binding.options()->size; }
 
   bool resize(std::string_view mode, std::int64_t number) {
@@ -244,8 +249,8 @@ void semaphore::add_permits(std::int64_t permits) {
 
 std::int64_t semaphore::drain() { return impl_->drain(); }
 
-std::int64_t semaphore::available() { return impl_->available().value_or(0); }
+std::int64_t semaphore::available() { return impl_->available(); }
 
-bool semaphore::exists() { return impl_->available().has_value(); }
+bool semaphore::exists() { return impl_->exists(); }
 
 }  // namespace holdfast

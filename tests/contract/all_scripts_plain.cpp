@@ -75,6 +75,7 @@ void go_through_changes_of_permits(raw_redis& raw, std::string const& name, publ
                  .done = {marks[1]},
                  .answered = {},
                  .offered = 0,
+                 .grant_ms = 2000,
                  .publish = word_of(publish),
                  .done_ms = day}(),
       is(2));

@@ -41,8 +41,13 @@ class lasting_permits : public permits {
                       .done = {mark()},
                       .answered = {},
                       .offered = offered,
+                      .grant_ms = 2000,
                       .publish = "PUBLISH",
                       .done_ms = day}();
+  }
+  /// `copied`: a copy of its request may still come.
+  [[nodiscard]] static call give_up(std::string_view owner, bool copied) {
+    return recipes::plain::lasting_permits.abandon({.name = lock_name, .owner = owner}, {.copied = copied});
   }
   static std::string_view client_of(std::string_view owner) { return owner.substr(0, 36); }
 
@@ -82,6 +87,16 @@ TEST_F(lasting_permits, come_back_from_the_client_that_gives_them_back_and_then_
   EXPECT_THAT(run(counts()), is_list({4, 5, 1}));
 }
 
+TEST_F(lasting_permits, come_back_from_the_owner_that_took_them_first) {
+  auto const newer = std::string{client_of(caller)} + ":9";
+  ASSERT_THAT(run(take(try_request(caller), 1, 5)), is_granted());
+  ASSERT_THAT(run(take(try_request(newer), 2, 5)), is_granted(last_token + 2));
+  EXPECT_THAT(run(give_back(1, client_of(caller))), is(1));
+  EXPECT_EQ(out(), (parties{{lasting(newer), 2}})) << "its answer may be on its way";
+  EXPECT_THAT(run(give_up(newer, false)), is(1));
+  EXPECT_THAT(run(counts()), is_list({0, -1, 0})) << "all are back";
+}
+
 TEST_F(lasting_permits, come_back_from_behind_a_hundred_others) {
   std::vector<std::string> owners;
   for (int i = 0; i != 250; ++i)
@@ -110,6 +125,51 @@ TEST_F(lasting_permits, leave_a_set_that_ends_with_what_a_message_granted) {
   ASSERT_THAT(run(take(try_request(caller))), is_granted());
   EXPECT_THAT(run(give_back(1, client_of(caller))), is(1));
   EXPECT_EQ(out(), (parties{{b_}}));
+  EXPECT_THAT(raw_.pttl(std::string{lock_name}), Le(21'001));
+}
+
+TEST_F(lasting_permits, leave_what_a_message_granted_to_its_client) {
+  given_out(2, {{b_}});
+  EXPECT_THAT(run(give_back(1, client_of(caller))), is(1));
+  EXPECT_EQ(out(), (parties{{b_}}));
+  EXPECT_THAT(run(counts()), is_list({2, 3, 1})) << "one is new";
+  ASSERT_THAT(run(take(try_request(caller))), is_granted());
+  EXPECT_THAT(run(give_back(2, client_of(caller))), is(1));
+  EXPECT_EQ(out(), (parties{{b_}}));
+  EXPECT_THAT(run(counts()), is_list({3, 4, 1})) << "one came back, one is new";
+}
+
+TEST_F(lasting_permits, are_not_taken_by_a_late_copy_for_an_owner_that_has_given_up) {
+  auto const request = take(try_request(caller), 2, 3);
+  ASSERT_THAT(run(request), is_granted());
+  EXPECT_THAT(run(give_up(caller, true)), is(1));
+  EXPECT_THAT(run(request), is_short(-2, -1, "", -1, 0, 0));
+  EXPECT_FALSE(raw_.exists(std::string{lock_name}));
+  EXPECT_THAT(run(take(try_request(rival), 3, 3)), is_granted(last_token + 2));
+  EXPECT_THAT(run(request), is_short(-2, -1, "", -1, 0, 0));
+  EXPECT_EQ(out(), (parties{{b_, 3}}));
+  auto const mark = names::done_prefix(lock_name) + a_;
+  EXPECT_THAT(raw_.pttl(mark), testing::AllOf(Gt(30 * 60'000), Le(60 * 60'000)));
+}
+
+TEST_F(lasting_permits, leave_no_key_of_an_owner_that_gives_up_where_no_copy_is_left) {
+  EXPECT_THAT(run(give_up(caller, false)), is(0));
+  EXPECT_THAT(raw_.keys("*done*"), testing::IsEmpty());
+}
+
+TEST_F(lasting_permits, leave_a_set_that_ends_with_leases_when_their_owner_gives_up) {
+  given_out(3, {{rival}});
+  ASSERT_THAT(run(take(try_request(caller))), is_granted());
+  EXPECT_THAT(run(give_up(caller, false)), is(1));
+  EXPECT_EQ(out(), (parties{{rival}}));
+  EXPECT_THAT(raw_.pttl(std::string{lock_name}), Le(21'001));
+}
+
+TEST_F(lasting_permits, leave_a_set_that_ends_with_leases_when_they_are_given_back_by_force) {
+  given_out(3, {{rival}});
+  ASSERT_THAT(run(take(try_request(caller))), is_granted());
+  EXPECT_THAT(run(release(a_)), is(1));
+  EXPECT_EQ(out(), (parties{{rival}}));
   EXPECT_THAT(raw_.pttl(std::string{lock_name}), Le(21'001));
 }
 
@@ -150,6 +210,22 @@ TEST_F(lasting_permits, are_drained_once) {
   EXPECT_THAT(run(drain()), is(0));
   EXPECT_THAT(run(give_back(1, client_of(caller))), is(1));
   EXPECT_THAT(run(counts()), is_list({1, 1, 0}));
+}
+
+TEST_F(lasting_permits, are_drained_of_what_those_in_the_queue_leave) {
+  given_out(3, {{rival, 3, -1}});
+  given_waiting({{caller, 1, 30}});
+  subscription inboxes{server_, {caller}};
+  EXPECT_THAT(run(drain()), is(2));
+  EXPECT_EQ(out(), (parties{{caller}}));
+  EXPECT_THAT(inboxes.take(), testing::ElementsAre(granted(caller, last_token + 1, 1)));
+  EXPECT_THAT(run(counts()), is_list({0, 1, 1}));
+}
+
+TEST_F(lasting_permits, are_drained_to_none_where_the_last_has_expired) {
+  given_out(0, {{rival, 1, -1}});
+  EXPECT_THAT(run(drain()), is(0));
+  EXPECT_FALSE(raw_.exists(std::string{lock_name}));
 }
 
 TEST_F(lasting_permits, are_counted_of_none_where_nobody_said_how_many_there_are) {

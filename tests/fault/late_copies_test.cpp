@@ -10,6 +10,7 @@
 #include <ostream>
 #include <thread>
 
+#include "script/names.hpp"
 #include "scripts/exclusive.hpp"
 #include "scripts/fair.hpp"
 #include "scripts/permits.hpp"
@@ -96,6 +97,50 @@ TEST_F(late_copies, of_a_semaphore_take_no_permits_when_their_note_is_gone) {
     deliver();
     EXPECT_EQ(uploads.available(), 10);
   }
+}
+
+/// There a copy is known by the owner that has given up.
+TEST_F(late_copies, of_a_semaphore_take_no_permits_where_the_connection_cannot_be_ended) {
+  forbid_kill(raw_);
+  for (auto const format : {wire::plain, wire::redisson}) {
+    auto const on_plain = format == wire::plain;
+    semaphore uploads{redis_, on_plain ? "uploads" : "downloads", {.wire = format}};
+    uploads.try_set_permits(10);
+    auto const& disturbed =
+        on_plain ? scripts::permits::acquire::source : scripts::redisson_semaphore::acquire::source;
+    hold_back(disturbed);
+    uploads.acquire(3);
+    EXPECT_EQ(uploads.available(), 7);
+    uploads.release(3);
+    deliver();
+    EXPECT_EQ(uploads.available(), 10);
+    uploads.acquire(10);
+    hold_back(disturbed);
+    EXPECT_FALSE(uploads.try_acquire(2)) << "of one that tried";
+    uploads.release(10);
+    deliver();
+    EXPECT_EQ(uploads.available(), 10);
+  }
+}
+
+TEST_F(late_copies, of_a_semaphore_take_no_permits_for_a_caller_that_has_gone) {
+  forbid_kill(raw_);
+  semaphore uploads{redis_, "uploads", 3};
+  uploads.acquire(3);
+  hold_back(scripts::permits::acquire::source);
+  std::stop_source stop;
+  std::jthread leaving{
+      [&] { EXPECT_EQ(failure_of([&] { uploads.acquire(2, stop.get_token()); }).code, errc::cancelled); }};
+  auto const queue_length = [this] {
+    return raw_.command({"ZCARD", names::permit_queue("uploads")}).integer;
+  };
+  EXPECT_TRUE(eventually([&] { return queue_length() > 0; }));
+  stop.request_stop();
+  leaving.join();
+  EXPECT_TRUE(eventually([&] { return queue_length() == 0; }));
+  uploads.release(3);
+  deliver();
+  EXPECT_EQ(uploads.available(), 3);
 }
 
 TEST_F(late_copies, of_a_semaphore_give_no_permits_when_their_note_is_gone) {

@@ -180,6 +180,13 @@ TEST_F(plain_semaphore, gets_new_permits_from_who_releases_more_than_are_out) {
   EXPECT_TRUE(consumer.try_acquire(2));
 }
 
+TEST_F(plain_semaphore, has_its_size_before_there_are_permits) {
+  EXPECT_EQ(p_.available(), 3);
+  EXPECT_FALSE(p_.exists()) << "nobody has given it any";
+  p_.acquire();
+  EXPECT_TRUE(other_.exists());
+}
+
 TEST_F(plain_semaphore, is_given_its_permits_once) {
   semaphore empty{first_client_, "p"};
   EXPECT_TRUE(empty.try_set_permits(5));

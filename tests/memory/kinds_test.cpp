@@ -11,7 +11,9 @@
 #include <holdfast/election.hpp>
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fence.hpp>
+#include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/semaphore.hpp>
 #include <holdfast/testing.hpp>
 #include <iterator>
 #include <optional>
@@ -64,6 +66,36 @@ TEST_F(kinds_in_memory, a_fence_asks_no_server_for_a_claim_of_a_lease_that_is_lo
                      [&](std::optional<fence_result> result, std::exception_ptr const&) { told = result; });
   EXPECT_EQ(told, fence_result::refused_lost) << "before the call returns";
   EXPECT_EQ(redis.stats().commands, commands);
+}
+
+TEST_F(kinds_in_memory, permits_without_a_lease_come_back_when_their_caller_goes_in_a_long_outage) {
+  semaphore slots{redis, "slots", 3};
+  std::promise<bool> outcome;
+  {
+    auto slow = servers.hold_replies();
+    slots.async_try_acquire_for(1s, [&](bool, std::exception_ptr const&) { outcome.set_value(true); });
+    auto const outage = servers.unreachable();
+    slow.end();
+    time.advance(10min);
+  }
+  EXPECT_TRUE(outcome.get_future().get());
+  time.advance(10s);
+  auto other = servers.connect();
+  EXPECT_EQ((semaphore{other, "slots", 3}.available()), 3);
+}
+
+TEST_F(kinds_in_memory, who_took_permits_without_a_lease_can_be_named_when_its_process_is_gone) {
+  auto gone = std::optional{servers.connect({.label = "gone"})};
+  semaphore{*gone, "slots", 3}.acquire();
+  time.settle();
+  {
+    auto const outage = servers.unreachable();  // it can't say anything more
+    gone.reset();
+  }
+  time.advance(10min);
+  auto const seen = inspect(redis, "slots");
+  ASSERT_EQ(seen.holders.size(), 1u);
+  EXPECT_EQ(seen.holders[0].process.label, "gone");
 }
 
 TEST_F(kinds_in_memory, a_history_says_that_a_number_is_about_to_be_set) {

@@ -138,6 +138,7 @@ TEST_F(two_servers, answer_random_requests_alike) {
     }
     if (random() % 5 == 0) both({"SET", "p", "holdfast_permit 4 " + owner(), "PXAT", "4102444801000"});
     if (random() % 10 == 0) both({"ZADD", "zpermits", "1000", owner()});
+    if (random() % 3 == 0) both({"SET", "done:" + owner() + ":l", "1"});
     if (random() % 30 == 0) both({"RPUSH", one_of({"p", "zpermits", "n"}), "x"});
     auto comparable = true;
     for (auto step = 0; step < 12 && comparable && !HasFailure(); ++step) {
@@ -206,14 +207,16 @@ TEST_F(two_servers, answer_random_requests_alike) {
         case 16: {
           // Who asks again asks for as many.
           auto const asking = owner();
-          comparable = expect_same("permits.acquire",
-                                   {"4", "p", "b", "zpermits", "n", asking, asking == rival ? "2" : "1",
-                                    "30000", one_of({"0", "3"}), mode, ticket, "0", "20000", way});
+          auto const lasts = random() % 3 == 0;
+          comparable =
+              expect_same("permits.acquire", {"4", "p", "b", "zpermits", "n", asking + (lasts ? ":l" : ""),
+                                              asking == rival ? "2" : "1", lasts ? "3153600000000" : "30000",
+                                              one_of({"0", "3"}), mode, ticket, "0", "20000", way});
           break;
         }
         case 17:
-          comparable =
-              expect_same("permits.release", {"4", "p", "b", "zpermits", "n", owner(), "20000", way});
+          comparable = expect_same("permits.release", {"4", "p", "b", "zpermits", "n",
+                                                       owner() + one_of({"", "", ":l"}), "20000", way});
           break;
         case 18:
           comparable = expect_same("permits.renew", {"2", "p", "a", "20000", owner(), owner()});

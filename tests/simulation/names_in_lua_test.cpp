@@ -177,6 +177,16 @@ RC_GTEST_PROP(names_in_lua, of_permits_are_those_of_cpp, ()) {
             (name_set{name, names::token_counter(name), names::queue(name), queue, names::permits(name)}));
 }
 
+RC_GTEST_PROP(names_in_lua, of_permits_that_were_given_up_are_those_of_cpp, ()) {
+  auto const name = *name_of_lock();
+  auto const mark = names::done_prefix(name) + first_owner + ":l";
+  auto const& kind = recipes::plain::lasting_permits;
+  recording_server server;
+  RC_ASSERT(server.named_by(kind.abandon({name, first_owner}, {.copied = true})) ==
+            (name_set{name, names::permit_queue(name), mark}));
+  RC_ASSERT(server.named_by(kind.acquire(name, {.owner = first_owner, .size = 1})) == (name_set{mark}));
+}
+
 RC_GTEST_PROP(names_in_lua, of_a_fair_waiter_s_channel_are_those_of_cpp, ()) {
   auto const name = *name_of_lock();
   auto const queue = of_redisson::fair_queue(name);
@@ -299,8 +309,8 @@ TEST(names_in_lua, have_no_parts_but_those_tested_here) {
   });
   parts.erase(":write");  // of a field
   parts.erase(":write$");
-  for (auto const* const side : {":r", ":u", ":w"}) parts.erase(side);  // of an owner id
-  parts.erase(":p");                                                    // of a member of a set, as these
+  for (auto const* const side : {":r", ":u", ":w", ":l"}) parts.erase(side);  // of an owner id
+  parts.erase(":p");  // of a member of a set, as these
   parts.erase("holdfast_permits:");
   parts.erase("holdfast_permits:%.0f");
   std::erase_if(parts, [](std::string const& part) { return part.find(' ') != std::string::npos; });  // texts
@@ -310,7 +320,7 @@ TEST(names_in_lua, have_no_parts_but_those_tested_here) {
   });
   EXPECT_THAT(parts, testing::UnorderedElementsAre(
                          ":", "{", "}", ":{", "^(.*)asked:", "holdfast_readers",
-                         "inbox:", "holdfast_inbox:", ":rwlock_timeout:", "redisson_lock__channel",
+                         "inbox:", "done:", "holdfast_inbox:", ":rwlock_timeout:", "redisson_lock__channel",
                          "redisson_lock_queue", "redisson_lock_timeout", "redisson_lock_token",
                          "redisson_rwlock", "redisson_sc", "redisson_countdownlatch__channel__{"))
       << "A script that builds another name needs a test here.";

@@ -8,14 +8,24 @@
 
 namespace holdfast::engine {
 
+namespace {
+
+/// Whether a copy of the request may still be carried out.
+bool leaves_copies(answer<verdict> const& result) noexcept {
+  return result.resent || (result.failure() != nullptr && result.failure()->sent);
+}
+
+}  // namespace
+
 void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
                                 time_point now) noexcept {
   if (!is_contender(queue, number)) {
-    requests_.drop_orphan(queue, number, now);
+    requests_.drop_orphan(queue, number, leaves_copies(result), now);
     return;
   }
   lock_queue_ptr const pin{&queue};
   queue.contender->current = contender::state::waiting;
+  if (leaves_copies(result)) queue.contender->policy.copied = true;
   if (queue.contender->fast && !fast_path_.decides(queue, result, now)) {
     on_undecided(queue, result, now);
     return;

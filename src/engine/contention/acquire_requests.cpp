@@ -76,7 +76,9 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   contender.requested_join =
       !first.tries_only && (notifications_.by_message(queue) || queue.lock_recipe().counts_waiters);
   contender.was_listening = contender.listening;
+  auto const copied = contender.policy.copied;
   contender.policy = notifications_.policy_of(options);
+  contender.policy.copied = copied;
   contender.first_came_at = first.came_at;
   return {.owner = contender.owner,
           .ttl = contender.ttl,
@@ -209,10 +211,11 @@ bool acquire_requests::replace_contender(lock_queue& queue, time_point now) noex
   auto const policy = old.policy;
   auto const answered = old.answered;
   auto const under_way = old.current != contender::state::waiting;
+  auto const may_come_late = may_take_for_nobody(queue);
   contenders_.end(queue, now);
   begin(queue, now, answered);
-  // A request under way makes it an orphan, whose response decides.
-  if (!under_way) pending_releases_.abandon(queue, number, policy, now);
+  // A request under way makes it an orphan, whose response decides, but says nothing of earlier requests.
+  if (!under_way || may_come_late) pending_releases_.abandon(queue, number, policy, now);
   return true;
 }
 
@@ -251,13 +254,16 @@ void acquire_requests::wait_out(lock_queue& queue, std::shared_ptr<error const> 
 /// the lock is in use, or kept, the request may have left traces. It may have joined the server's queue, or
 /// taken the lock for no caller: even after a release that was sent later, which a server that has lost its
 /// scripts may carry out first.
-void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept {
+void acquire_requests::drop_orphan(lock_queue& queue, std::uint64_t number, bool copied,
+                                   time_point now) noexcept {
   auto const kept_until = late_responses_.arrived(number);
   if (kept_until == time_point{}) {
     if (holders_.has(queue, number)) return;
     lock_options options;
     if (queue.lock_recipe().order == order::strict) options = in_server_order(options);
-    pending_releases_.abandon(queue, number, notifications_.policy_of(options), now);
+    auto policy = notifications_.policy_of(options);
+    policy.copied = copied;
+    pending_releases_.abandon(queue, number, policy, now);
     return;
   }
   // If the request for the last ttl overtook it in that way, this one has given the key its usual ttl.

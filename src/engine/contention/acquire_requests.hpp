@@ -60,7 +60,7 @@ class acquire_requests {
   void wait_out(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
 
   /// The answer to a request of a contender that is over.
-  void drop_orphan(lock_queue& queue, std::uint64_t number, time_point now) noexcept;
+  void drop_orphan(lock_queue& queue, std::uint64_t number, bool copied, time_point now) noexcept;
 
  private:
   [[nodiscard]] bool stays_back(lock_queue& queue, time_point now) noexcept;

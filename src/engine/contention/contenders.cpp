@@ -60,7 +60,9 @@ void contenders::withdraw(lock_queue& queue, time_point now) noexcept {
     return;
   }
   auto const number = contender.number;
-  auto const traces = contender.joined || contender.taken;
+  // What isn't leased would be taken for nobody, and for ever, by a copy that comes late.
+  auto const may_be_taken = !queue.lock_recipe().leased && contender.policy.copied;
+  auto const traces = contender.joined || contender.taken || may_be_taken;
   auto const policy = contender.policy;
   end(queue, now);
   if (traces) pending_releases_.abandon(queue, number, policy, now);

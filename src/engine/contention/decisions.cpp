@@ -30,8 +30,9 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
                        time_point now) noexcept {
   auto const& contender = *queue.contender;
   auto const& first = queue.waiters.front();
-  if (!queue.lock_recipe().leased)
-    return was_for_another(contender, first) ? grant_use::other_caller : grant_use::for_good;
+  if (!queue.lock_recipe().leased && was_for_another(contender, first)) return grant_use::other_caller;
+  if (may_take_for_nobody(queue)) return grant_use::copied;
+  if (!queue.lock_recipe().leased) return grant_use::for_good;
   // On Redisson's wire, where the order isn't strict, the amount is the number of all permits.
   if (queue.lock_recipe().order == order::strict && was_for_another(contender, first))
     return grant_use::other_caller;
@@ -39,6 +40,10 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   if (now >= deadline) return grant_use::expired;
   auto const& wanted = first.options->options;
   return ttl == wanted.ttl || wanted.watchdog ? grant_use::lease : grant_use::other_ttl;
+}
+
+bool may_take_for_nobody(lock_queue const& queue) noexcept {
+  return queue.lock_recipe().lasts && queue.contender->policy.copied;
 }
 
 bool is_good_for(waiter const& caller, time_point sent_at) noexcept {

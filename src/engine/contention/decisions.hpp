@@ -14,6 +14,7 @@ enum class grant_use {
   lease,           ///< a lease for the first caller
   for_good,        ///< the first caller has what it wants, without a lease
   other_caller,    ///< it is for another amount than the first caller wants, or under another value
+  copied,          ///< it lasts, and a copy of the request may come when it was given back
   unacknowledged,  ///< the first caller wants it to be acknowledged, which the request didn't ask for
   expired,         ///< its ttl was over when it came
   other_ttl,       ///< the first caller wants the lock for another time, and no renewal
@@ -22,6 +23,10 @@ enum class grant_use {
 /// `deadline`, `ttl`: of the grant. The queue has a contender, and callers.
 [[nodiscard]] grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
                                      time_point now) noexcept;
+
+/// Whether a copy of one of the contender's requests may still come, and take for good what nobody gives
+/// back.
+[[nodiscard]] bool may_take_for_nobody(lock_queue const& queue) noexcept;
 
 /// Whether a grant, of a request that was sent then, is good for that caller. A latch may have been closed
 /// between the request and the caller.

@@ -68,7 +68,8 @@ call leave_permits(std::string_view name, std::string_view owner, publishing mod
                                    .size = {size},
                                    .owner = owner,
                                    .grant_ms = grant_ttl.count(),
-                                   .publish = word_of(mode)}();
+                                   .publish = word_of(mode),
+                                   .remember_ms = 0}();
 }
 
 }  // namespace

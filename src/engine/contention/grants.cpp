@@ -14,10 +14,6 @@ namespace {
 /// work.
 constexpr int too_late = 5;
 
-/// How long a process can be named that has taken what lasts, also when it is gone: those that wait then want
-/// to know who doesn't give it back.
-constexpr std::chrono::hours named_for{24};
-
 }  // namespace
 
 void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent_at, milliseconds ttl,
@@ -40,6 +36,7 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
       }
       return;
     case grant_use::other_caller:
+    case grant_use::copied:
       requests_.ask_anew(queue, now);
       return;
     case grant_use::unacknowledged:
@@ -125,7 +122,8 @@ void grants::take_for_good(lock_queue& queue, std::int64_t token, time_point sen
       new lease_state{lock_queue_ptr{&queue}, queue.waiters.front().options, number, token}};
   contenders_.end(queue, now);
   queue.held_here_since = now;
-  if (queue.lock_recipe().lasts) presence_.stay_until(now + named_for, now);
+  // When it is gone, those that wait want to know who doesn't give it back.
+  if (queue.lock_recipe().lasts) presence_.stay_for_a_day(now);
   while (lease) {
     auto& first = queue.waiters.front();
     lease->set_released();

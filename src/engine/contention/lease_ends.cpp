@@ -181,7 +181,7 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
   if (wanted) {
     queue.contender->current = contender::state::waiting;
   } else {
-    requests_.drop_orphan(queue, pending.next, now);
+    requests_.drop_orphan(queue, pending.next, result.resent, now);
   }
   try {
     if (auto const* const found = result.outcome()) {

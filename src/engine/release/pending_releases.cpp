@@ -17,6 +17,9 @@ constexpr std::size_t worth_a_batch = 16;
 /// gone, and the server has forgotten how many permits a request took.
 constexpr std::chrono::milliseconds traces_last{std::chrono::minutes{2}};
 
+/// The same for what lasts in the server until somebody gives it back.
+constexpr std::chrono::milliseconds lasting_traces_last{std::chrono::hours{24}};
+
 }  // namespace
 
 returned_lock pending_releases::item(lease_state const& lease, time_point now) const {
@@ -204,7 +207,8 @@ void pending_releases::note_released(returned_lock const& item) noexcept {
 void pending_releases::abandon(lock_queue& queue, std::uint64_t number, release_policy const& policy,
                                time_point now) noexcept {
   if (queue.lock_recipe().abandon == nullptr) return;
-  send_abandon(lock_queue_ptr{&queue}, number, policy, now + std::max(traces_last, longest_ttl_), now);
+  auto const last = queue.lock_recipe().lasts ? lasting_traces_last : traces_last;
+  send_abandon(lock_queue_ptr{&queue}, number, policy, now + std::max(last, longest_ttl_), now);
 }
 
 /// Sent again after a refusal: otherwise a lock would be nobody's for its ttl, and a permit for ever.

@@ -44,16 +44,30 @@ call fast_release(owned lease) {
   return lua::fast_release{.lock = k.lock, .queue = k.queue, .owner = lease.owner}();
 }
 
-template <class Script>
-call leave(owned lease, release_policy policy) {
+call release(owned lease, release_policy policy) {
   permit_keys const k{lease.name};
-  return Script{.lock = k.lock,
-                .counter = k.counter,
-                .queue = k.queue,
-                .size = k.size,
-                .owner = lease.owner,
-                .grant_ms = policy.grant.count(),
-                .publish = word_of(policy.publish)}();
+  return lua::release{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
+                      .size = k.size,
+                      .owner = lease.owner,
+                      .grant_ms = policy.grant.count(),
+                      .publish = word_of(policy.publish)}();
+}
+
+/// Longer than a network keeps a copy of a request.
+constexpr milliseconds copies_last{std::chrono::hours{1}};
+
+call abandon(owned lease, release_policy policy) {
+  permit_keys const k{lease.name};
+  return lua::abandon{.lock = k.lock,
+                      .counter = k.counter,
+                      .queue = k.queue,
+                      .size = k.size,
+                      .owner = lease.owner,
+                      .grant_ms = policy.grant.count(),
+                      .publish = word_of(policy.publish),
+                      .remember_ms = policy.copied ? copies_last.count() : 0}();
 }
 
 std::string lasting_id(std::string_view owner) { return std::string{owner}.append(names::lasting_suffix); }
@@ -70,7 +84,7 @@ call acquire_lasting(std::string_view name, acquire_request const& request) {
 }
 call abandon_lasting(owned permit, release_policy policy) {
   auto const id = lasting_id(permit.owner);
-  return leave<lua::abandon>({.name = permit.name, .owner = id}, policy);
+  return abandon({.name = permit.name, .owner = id}, policy);
 }
 
 call renew(milliseconds ttl, std::span<owned const> leases) {
@@ -92,9 +106,9 @@ constinit engine::recipe const permits{.kind = history::kind::permits,
                                        .sharing = sharing::counted,
                                        .acquire = permit_calls::acquire,
                                        .fast_acquire = permit_calls::fast_acquire,
-                                       .release = permit_calls::leave<permit_calls::lua::release>,
+                                       .release = permit_calls::release,
                                        .fast_release = permit_calls::fast_release,
-                                       .abandon = permit_calls::leave<permit_calls::lua::abandon>,
+                                       .abandon = permit_calls::abandon,
                                        .renew = permit_calls::renew};
 
 constinit engine::recipe const lasting_permits{.kind = history::kind::semaphore,

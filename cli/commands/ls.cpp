@@ -25,13 +25,14 @@ the shell leaves it alone.
 `ls` searches both wires; --wire selects one. It doesn't matter which wire the URL selects for `holdfast run`.
 A name that is in use on both wires has two rows, see `holdfast inspect`. If the user has no right to look at
 Redisson's objects, `ls` shows the locks of the plain wire, and says so.
-On the plain wire `ls` finds the names that a Holdfast client has held in the last day, or waits for. On
+On the plain wire `ls` finds the names that a Holdfast client has held in the last day, or waits for, and
+semaphores whose permits are out for longer. On
 Redisson's wire it finds locks, read-write locks and permits, whoever made them, and semaphores and latches while
 somebody waits. A semaphore or latch without waiters looks like any other number: ask for it by its whole name.
 On etcd it finds the locks below the prefix of the URL, also those of etcdctl and of Go's concurrency package.
 
-The search goes through all keys in small steps (SCAN), and the server serves others in between: once with
---wire plain, twice otherwise. With a million keys it takes 1 s or 2 s of the server's time.
+The search goes through all keys in small steps (SCAN), and the server serves others in between: twice with
+--wire plain, otherwise three times. With a million keys it takes 2 s or 3 s of the server's time.
 
 Columns
   KIND     exclusive: held by Holdfast; election: so, and the holder has published that it leads; foreign: by
@@ -39,7 +40,7 @@ Columns
            a semaphore (--slots); other: the key of that name is not a lock. Redisson's: reentrant, read_write,
            permits, counter
   HOLDER   host:pid, and how many more; for permits and counters, their numbers. LABEL: the text of `--label`
-  HELD     for how long. TTL: when it ends unless it is renewed. -: unknown
+  HELD     for how long. TTL: when it ends unless it is renewed; for ever: permits without a lease. -: unknown
   TOKEN    the newest fencing token. WAITING: how many processes wait. WIRE: plain, redisson or etcd
 
 With --json each lock is one object on one line.

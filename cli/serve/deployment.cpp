@@ -276,7 +276,7 @@ void deployment::search(std::stop_token const& stop) {
 deployment::time deployment::find_all(probe::lock_survey& survey, std::stop_token const& stop,
                                       bool const with_redisson) {
   auto const sent_before = survey.requests();
-  survey.find_names([&](std::vector<std::string> const& found) {
+  auto const meet = [&](std::vector<std::string> const& found) {
     std::vector<std::string> unknown;
     {
       std::lock_guard const hold{mutex_};
@@ -298,9 +298,12 @@ deployment::time deployment::find_all(probe::lock_survey& survey, std::stop_toke
     }
     look(survey, in_use);
     return !stop.stop_requested();
-  });
+  };
+  survey.find_names(meet);
   std::string left_out;
   auto const began = boot_time();
+  // Permits that were taken longer ago are as rarely new as what Redisson has.
+  if (with_redisson && !stop.stop_requested()) survey.find_sets(meet);
   if (with_redisson && !stop.stop_requested()) {
     try {
       tell_of([&](auto const& tell) {

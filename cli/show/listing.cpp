@@ -63,6 +63,12 @@ std::string holder_cell(lock_state const& state) {
                      holder.pid == 0 ? "?" : std::to_string(holder.pid), more);
 }
 
+bool lasts(lock_state const& state) {
+  return state.kind == lock_kind::permits && state.wire == wire::plain && !state.on_etcd && !state.ttl_left;
+}
+
+std::string ttl_cell(lock_state const& state) { return lasts(state) ? "for ever" : cell(state.ttl_left); }
+
 std::string table::header() {
   std::vector<std::string> titles;
   titles.reserve(columns_.size());
@@ -113,7 +119,7 @@ std::vector<std::string> cells_of(lock_state const& state) {
           holder_cell(state),
           state.holder.label.empty() ? "-" : state.holder.label,
           cell(state.held_for),
-          cell(state.ttl_left),
+          ttl_cell(state),
           number_or_dash(state.token),
           std::to_string(state.waiting),
           std::string{wire_word(state)}};

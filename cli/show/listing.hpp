@@ -19,6 +19,10 @@ namespace holdfast::cli::listing {
 /// "web-3:812", followed by " +2" for two more holders; "unknown"; "-": nobody. For a foreign key its
 /// shortened value; for permits and counters their numbers.
 [[nodiscard]] std::string holder_cell(lock_state const&);
+/// When it ends; permits without a lease don't.
+[[nodiscard]] std::string ttl_cell(lock_state const&);
+/// Whether somebody has permits for as long as nobody gives them back.
+[[nodiscard]] bool lasts(lock_state const&);
 
 /// For permits and counters: "2 of 5 out", "3 left", "3 to go", or just "3".
 [[nodiscard]] std::string numbers(lock_state const&);

@@ -169,6 +169,7 @@ void add_last_run(lock_state const& state, lines& to) {
 
 std::string ttl_text(lock_state const& state) {
   if (state.ttl_left) return cell(state.ttl_left);
+  if (lasts(state)) return "for ever: until somebody gives back the permits without a lease";
   return state.on_etcd ? "unknown" : "for ever: it has no ttl";
 }
 

@@ -53,13 +53,11 @@ constexpr std::array<column, 8> columns{{{"KIND", 10, 116, left},
 
 std::vector<std::string> cells_of(top_row const& row) {
   auto const& lock = row.lock;
-  std::optional<std::chrono::microseconds> ttl;
-  if (lock.ttl_left) ttl = *lock.ttl_left;
   return {std::string{listing::kind_word(lock)},
           listing::holder_cell(lock),
           lock.holder.label.empty() ? "-" : lock.holder.label,
           listing::cell(lock.held_for),
-          listing::cell(ttl),
+          listing::ttl_cell(lock),
           std::to_string(lock.waiting),
           rate_cell(row.rate),
           std::string{listing::wire_word(lock)}};

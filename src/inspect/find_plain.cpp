@@ -1,5 +1,13 @@
 #include "inspect/search.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "script/names.hpp"
+#include "scripts/inspect.hpp"
 
 namespace holdfast::inspection {
 namespace {
@@ -18,6 +26,11 @@ bool wanted_by_members(lock_state const& state) {
          state.waiting == 0;
 }
 
+/// Permits that are out for longer than their counter lives.
+bool wanted_by_set(lock_state const& state) {
+  return state.wire == wire::plain && state.kind == lock_kind::permits && state.token == 0;
+}
+
 }  // namespace
 
 std::string lock_of(std::string_view key, std::string_view suffix) {
@@ -34,7 +47,7 @@ std::string lock_of(std::string_view key, std::string_view suffix) {
 bool wanted_of_plain(lock_state const& state) {
   if (state.wire != wire::plain) return false;
   bool const of_holdfast = state.token != 0 || state.kind == lock_kind::exclusive ||
-                           state.kind == lock_kind::latch ||
+                           state.kind == lock_kind::latch || state.kind == lock_kind::permits ||
                            (state.kind == lock_kind::barrier && state.holding > 0);
   return state.waiting > 0 || (state.kind != lock_kind::free && of_holdfast);
 }
@@ -52,6 +65,20 @@ bool show_plain(search& query, search::keys const& beside) {
   return query.show(std::move(by_counter), wanted_of_plain, look_for::plain) &&
          query.show(std::move(by_queue), wanted_by_queue, look_for::plain) &&
          query.show(std::move(by_members), wanted_by_members, look_for::plain);
+}
+
+bool find_sets(search& query, std::function<bool(search::keys)> const& each) {
+  return query.scan(query.pattern(), "zset", [&](search::keys const& sets) {
+    auto found = query.sifted(
+        sets, [](std::vector<key> const& some) { return scripts::inspect::sift_sets{.sets = some}(); });
+    return found.empty() || each(std::move(found));
+  });
+}
+
+bool show_sets(search& query) {
+  return find_sets(query, [&query](search::keys found) {
+    return query.show(std::move(found), wanted_by_set, look_for::plain);
+  });
 }
 
 }  // namespace holdfast::inspection

@@ -1,5 +1,3 @@
-#include <algorithm>
-#include <map>
 
 #include "base/distinct.hpp"
 #include "inspect/search.hpp"
@@ -48,19 +46,8 @@ bool wanted_of_redisson(lock_state const& state) {
 
 bool find_hashes(search& query) {
   return query.scan(query.pattern(), "hash", [&query](search::keys const& hashes) {
-    std::map<std::uint16_t, std::vector<key>> by_slot;  // the keys of a script share a slot
-    for (auto const& hash : hashes) by_slot[query.server().constants().slot_of(hash)].push_back({hash});
-    std::vector<call> questions;
-    questions.reserve(by_slot.size());
-    for (auto const& [slot, keys] : by_slot) questions.push_back(lua::sift{.hashes = keys}());
-    auto const replies = ask_all(query.server(), questions, query.pattern());
-    std::vector<std::string> names;
-    auto reply = replies.begin();
-    for (auto const& [slot, keys] : by_slot) {
-      for (auto const& position : (reply++)->elements)
-        names.emplace_back(keys[static_cast<std::size_t>(position.integer) - 1].text);
-    }
-    return query.show(std::move(names), of_hash);
+    auto const question = [](std::vector<key> const& some) { return lua::sift{.hashes = some}(); };
+    return query.show(query.sifted(hashes, question), of_hash);
   });
 }
 

@@ -12,7 +12,9 @@ using inspection::search;
 
 void find_plain(search& query) {
   auto const filter = inspection::beside(query.pattern(), inspection::plain_suffixes);
-  query.scan(filter, {}, [&query](search::keys const& page) { return inspection::show_plain(query, page); });
+  bool const goes_on = query.scan(
+      filter, {}, [&query](search::keys const& page) { return inspection::show_plain(query, page); });
+  if (goes_on) inspection::show_sets(query);
 }
 
 void find_redisson(search& query) {
@@ -63,7 +65,7 @@ std::optional<error> find_on_wires(search& query, attempts try_to) {
     return inspection::show_plain(query, page) &&
            try_to([&] { return inspection::show_permits(query, page); });
   });
-  if (goes_on && try_to([&] { return inspection::find_hashes(query); }))
+  if (goes_on && inspection::show_sets(query) && try_to([&] { return inspection::find_hashes(query); }))
     try_to([&] { return inspection::find_waited_for(query); });
   return try_to.refused();
 }

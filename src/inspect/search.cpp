@@ -3,6 +3,9 @@
 #include "inspect/states.hpp"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
 #include <utility>
 
 #include "inspect/glob.hpp"
@@ -52,9 +55,7 @@ bool search::scan(std::string_view filter, std::string_view type,
   for (auto const& master : server_.requests().masters()) {
     std::string cursor{"0"};
     do {
-      std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
-      if (!type.empty()) command.insert(command.end(), {"TYPE", type});
-      auto reply = ask(master, command);
+      auto reply = step(master, cursor, filter, type);
       if (reply.size() != 2)
         throw error{errc::protocol, server_.constants().url + ": that is not an answer to SCAN"};
       cursor = reply[0].text;
@@ -64,6 +65,36 @@ bool search::scan(std::string_view filter, std::string_view type,
     } while (cursor != "0");
   }
   return true;
+}
+
+resp::reply search::step(std::string const& master, std::string_view cursor, std::string_view filter,
+                         std::string_view& type) {
+  std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
+  if (!type.empty()) command.insert(command.end(), {"TYPE", type});
+  auto reply = server_.requests().ask_master(master, command);
+  if (!type.empty() && reply.is_error() && reply.text == "ERR syntax error") {  // before Redis 6
+    type = {};
+    command.resize(command.size() - 2);
+    reply = server_.requests().ask_master(master, command);
+  }
+  check(reply);
+  return reply;
+}
+
+search::keys search::sifted(keys const& all, std::function<call(std::vector<key> const&)> const& question) {
+  std::map<std::uint16_t, std::vector<key>> by_slot;  // the keys of a script share a slot
+  for (auto const& each : all) by_slot[server_.constants().slot_of(each)].push_back({each});
+  std::vector<call> questions;
+  questions.reserve(by_slot.size());
+  for (auto const& [slot, some] : by_slot) questions.push_back(question(some));
+  auto const replies = ask_all(server_, questions, pattern_);
+  keys found;
+  auto reply = replies.begin();
+  for (auto const& [slot, some] : by_slot) {
+    for (auto const& position : (reply++)->elements)
+      found.emplace_back(some[static_cast<std::size_t>(position.integer) - 1].text);
+  }
+  return found;
 }
 
 search::keys search::channels(std::string_view filter) {
@@ -78,8 +109,12 @@ search::keys search::channels(std::string_view filter) {
 
 resp::reply search::ask(std::string const& master, std::span<std::string_view const> command) {
   auto reply = server_.requests().ask_master(master, command);
-  if (reply.is_error()) throw refused(reply, pattern_, server_);
+  check(reply);
   return reply;
+}
+
+void search::check(resp::reply const& reply) const {
+  if (reply.is_error()) throw refused(reply, pattern_, server_);
 }
 
 }  // namespace holdfast::inspection

@@ -31,14 +31,23 @@ class search {
             look_for scope = look_for::both);
 
   /// Calls `each` with the keys that match `filter`, a page of one server at a time, until it returns false:
-  /// then false. `type`: as Redis calls it; empty for keys of all types.
+  /// then false. `type`: as Redis calls it; empty for keys of all types. Before Redis 6 the server doesn't
+  /// know types, and `each` gets keys of all types.
   bool scan(std::string_view filter, std::string_view type, std::function<bool(keys const&)> const& each);
+
+  /// Those that the script of `question`, which gets keys of one slot, replies the places of.
+  [[nodiscard]] keys sifted(keys const& all, std::function<call(std::vector<key> const&)> const& question);
 
   /// The channels that match `filter` and have subscribers.
   [[nodiscard]] keys channels(std::string_view filter);
 
  private:
+  /// A step of a scan. `type` is empty afterwards if the server doesn't know types.
+  [[nodiscard]] resp::reply step(std::string const& master, std::string_view cursor, std::string_view filter,
+                                 std::string_view& type);
+
   /// Throws when the server refuses.
+  void check(resp::reply const& reply) const;
   [[nodiscard]] resp::reply ask(std::string const& master, std::span<std::string_view const> command);
 
   engine::core& server_;
@@ -56,11 +65,15 @@ class search {
 [[nodiscard]] std::string lock_of(std::string_view key, std::string_view suffix);
 
 // The plain wire. Locks are found by their token counters, or by their queues if they were never held;
-// latches and barriers by those that have counted or arrived.
+// latches and barriers by those that have counted or arrived; permits by their sets, too, since those without
+// leases may be out for longer than a counter lives.
 // False, here and below: f has returned false.
 constexpr std::string_view plain_suffixes{":holdfast_[tqca]*"};
 [[nodiscard]] bool wanted_of_plain(lock_state const& state);
 bool show_plain(search& query, search::keys const& beside);
+/// Calls `each` with the names of semaphores on the plain wire whose permits are out, a page at a time.
+bool find_sets(search& query, std::function<bool(search::keys)> const& each);
+bool show_sets(search& query);
 
 // Redisson's wire. Locks are found by sorted sets of permits, by hashes, and by channels with subscribers.
 constexpr std::string_view permit_suffixes{":timeout"};

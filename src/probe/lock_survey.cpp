@@ -170,4 +170,13 @@ void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)
   });
 }
 
+void lock_survey::find_sets(std::function<bool(std::vector<std::string> const&)> const& f) {
+  std::function<bool(lock_state const&)> const unused;
+  inspection::search query{*impl_->server, "*", unused};
+  inspection::find_sets(query, [&](inspection::search::keys const& found) {
+    ++impl_->requests;
+    return f(found);
+  });
+}
+
 }  // namespace holdfast::probe

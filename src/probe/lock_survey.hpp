@@ -46,6 +46,10 @@ class lock_survey {
   /// the last day, until it returns false. A name may come several times.
   void find_names(std::function<bool(std::vector<std::string> const&)> const& f);
 
+  /// The same with those of semaphores whose permits are out, perhaps for longer. It goes through all sorted
+  /// sets.
+  void find_sets(std::function<bool(std::vector<std::string> const&)> const& f);
+
   /// How many requests this object has sent.
   [[nodiscard]] std::size_t requests() const noexcept;
 

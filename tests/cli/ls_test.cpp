@@ -41,6 +41,15 @@ TEST_F(ls, keeps_columns_in_line_and_makes_control_characters_harmless) {
   EXPECT_EQ(command.out().find('\xc2'), std::string::npos);
 }
 
+TEST_F(ls, shows_permits_without_a_lease_that_were_taken_days_ago) {
+  redis.command({"ZADD", "slots", "-2", "holdfast_permits:3", "8000000000000", std::string{uuid} + ":1:l",
+                 "8000000000000002", std::string{uuid} + ":1:l:p"});
+  redis.command({"PEXPIRE", "slots", "3153600000000"});
+  auto command = start({"ls"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.out(), MatchesRegex("NAME .*\nslots +permits +.* for ever +.*plain\n"));
+}
+
 TEST_F(ls, prints_bare_names_for_scripts_if_each_is_one_line) {
   hold("nightly import");
   hold("two\nlines");

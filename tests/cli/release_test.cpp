@@ -96,7 +96,8 @@ TEST_F(release, gives_permits_without_a_lease_back_for_who_took_them) {
   auto page = start({"inspect", "orders"});
   EXPECT_EQ(page.wait(), 0);
   EXPECT_THAT(page.out(), AllOf(HasSubstr("permits: a semaphore\n"), HasSubstr("web-3 pid 812"),
-                                HasSubstr("for ever"), HasSubstr(", 2 permits")));
+                                HasSubstr("until somebody gives back the permits without a lease"),
+                                HasSubstr(", 2 permits")));
   auto command = force({"--yes", "--owner", owner, "orders"});
   EXPECT_EQ(command.wait(), 0);
   EXPECT_THAT(command.err(),

@@ -212,6 +212,7 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
                    .publish = word_of(publish),
                    .scope = "both"}(),
       no_error);
+  run(look::sift_sets{.sets = {{name}}}(), no_error);
   run(look::pulse{.names = {{{name}, {queue}}}, .scope = "ttl"}(), no_error);
   auto const request_key = names::asked(name, caller);
   run(look::ask{.lock = {name}, .asked = {request_key}, .owner = caller, .mode = "ask"}(), is(0));

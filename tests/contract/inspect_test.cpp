@@ -412,6 +412,20 @@ TEST(states_script, replies_with_the_first_waiters) {
   EXPECT_THAT(reply.elements[0].elements[6], is_array({is_text(std::string{anna}), is_text("5")}));
 }
 
+TEST(sift_sets_script, finds_the_permits_among_sorted_sets) {
+  auto raw = empty_server().raw();
+  raw.command({"ZADD", "slots", "-2", "holdfast_permits:3", "5", std::string{anna}});
+  raw.command({"ZADD", "scores", "-2", "anna", "1", "holdfast_permits:3"});
+  raw.command({"ZADD", "words", "-2", "holdfast_permits:many"});
+  raw.command({"SET", "string", "x"});
+  auto const question = lua::sift_sets{.sets = {{"scores"}, {"slots"}, {"words"}, {"string"}, {"gone"}}}();
+  EXPECT_THAT(raw.command(eval(question)), is_array({is(2)}));
+  raw.command({"ACL", "SETUSER", "default", "-zrange"});
+  auto const refused = raw.command(eval(question));
+  raw.command({"ACL", "SETUSER", "default", "+@all"});
+  EXPECT_TRUE(refused.is_error());
+}
+
 TEST_F(pulse_script, is_the_same_when_the_ttl_alone_differs) {
   auto const first = after({"SET", lock_key, std::string{caller}, "PX", "20000"});
   EXPECT_EQ(after({"PEXPIRE", lock_key, "40000"}), first);

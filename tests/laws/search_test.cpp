@@ -3,6 +3,8 @@
 
 #include "script/names_redisson.hpp"
 
+#include <holdfast/semaphore.hpp>
+
 #include <gmock/gmock.h>
 
 #include <set>
@@ -38,6 +40,29 @@ TEST_F(inspection, finds_only_what_is_held_or_waited_for) {
   EXPECT_THAT(names_found("*"), UnorderedElementsAre("waited for", "foreign"));
   EXPECT_THAT(names_found("released"), ElementsAre());
   EXPECT_THAT(names_found("never ours"), ElementsAre());
+}
+
+TEST_F(inspection, finds_permits_that_are_out_for_longer_than_their_counter_lives) {
+  client taker{server_.url(), with_long_timeouts()};
+  for (auto const* const name : {"slots", "{slots}:2"}) {
+    semaphore slots{taker, name, 3};
+    slots.acquire(2);
+    raw_.del(names::token_counter(name));  // as after a day
+  }
+  semaphore{taker, "fresh", 1}.acquire();
+  raw_.command({"ZADD", "scores", "-2", "anna", "7", "holdfast_permits:3"});
+  raw_.command({"ZADD", "times", "1", "ben"});
+  EXPECT_THAT(names_found("*"), UnorderedElementsAre("slots", "{slots}:2", "fresh"));
+  EXPECT_THAT(names_found("s*"), ElementsAre("slots"));
+  EXPECT_THAT(names_found("slots"), ElementsAre("slots"));
+  std::multiset<std::string> listed;
+  EXPECT_FALSE(for_each_lock_on_wires(viewer_, "*slots*", [&listed](lock_state const& lock) {
+    EXPECT_EQ(lock.available, 1);
+    EXPECT_EQ(lock.ttl_left, std::nullopt);
+    listed.insert(lock.name);
+    return true;
+  }));
+  EXPECT_THAT(listed, UnorderedElementsAre("slots", "{slots}:2"));
 }
 
 TEST_F(inspection, takes_no_other_keys_for_token_counters) {

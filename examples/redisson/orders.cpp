@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 int main(int count, char** arguments) {
   std::string const book = count > 1 ? arguments[1] : "book.txt";
   auto const* const url = std::getenv("HOLDFAST_URL");
-  // RLock is what a mutex is on Redisson's wire; the others have no other wire.
+  // RLock is what a mutex is on Redisson's wire, and RSemaphore and RCountDownLatch what the others are.
   holdfast::client redis{url != nullptr ? url : "redis://localhost", {.wire = holdfast::wire::redisson}};
   holdfast::mutex book_lock{redis, "shop:book"};
   holdfast::semaphore to_ship{redis, "shop:to-ship"};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "inspect/view.hpp"
+#include "script/call.hpp"
 
 namespace holdfast::inspection {
 

@@ -1,6 +1,5 @@
 #include "serve/store.hpp"
 
-#include "base/ranges.hpp"
 #include "common/utc_text.hpp"
 #include "show/listing.hpp"
 #include "show/lock_json.hpp"
@@ -230,9 +229,7 @@ void lock_store::still(std::string const& name, bool const busy,
     if (state.held_for) *state.held_for += std::chrono::floor<std::chrono::microseconds>(now - record->seen);
     // The key of a latch stays longer than its time.
     if (ttl && state.kind != lock_kind::latch && state.kind != lock_kind::free) {
-      state.ttl_left = *ttl < 0ms                         ? std::nullopt
-                       : state.kind == lock_kind::permits ? ranges::left_of_lease(*ttl)
-                                                          : ttl;
+      state.ttl_left = *ttl < 0ms ? std::nullopt : ttl;
     } else if (state.ttl_left) {
       auto const left = *state.ttl_left - std::chrono::floor<std::chrono::milliseconds>(now - record->seen);
       state.ttl_left = std::max(left, 0ms);

@@ -1,5 +1,6 @@
 #include "probe/lock_survey.hpp"
 
+#include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "inspect/search.hpp"
@@ -26,11 +27,17 @@ constexpr std::int64_t queue_entries = 8;
 constexpr std::string_view side_keys[]{":holdfast_token", ":holdfast_queue", ":holdfast_counted",
                                        ":holdfast_arrived"};
 
+/// How the text of scripts/inspect/pulse begins for permits.
+constexpr std::string_view of_a_set{"of another type "};
+
 lock_pulse read_pulse(resp::reply const& state, resp::reply const& ttl, pulse_scope const scope) {
   std::string_view const text{state.text};
   bool const idle = text.starts_with(' ') && text.ends_with(" 0");
   lock_pulse pulse{.state = std::hash<std::string_view>{}(text), .in_use = !idle};
-  if (scope == pulse_scope::state_and_ttl) pulse.ttl = std::chrono::milliseconds{ttl.integer};
+  if (scope == pulse_scope::state) return pulse;
+  std::chrono::milliseconds const left{ttl.integer};
+  auto const lasts = text.starts_with(of_a_set) && !ranges::left_of_lease(left);
+  pulse.ttl = lasts ? std::chrono::milliseconds{-1} : left;
   return pulse;
 }
 

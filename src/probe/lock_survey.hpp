@@ -19,7 +19,8 @@ namespace holdfast::probe {
 struct lock_pulse {
   std::size_t state = 0;  ///< differs when holder, token, numbers or waiters do
   bool in_use = false;    ///< held, or waited for, or no lock
-  /// nullopt: it wasn't asked for. Negative: it has none, or there is no key.
+  /// nullopt: it wasn't asked for. Negative: it has none, or permits without a lease last for longer than any
+  /// lease, or there is no key.
   std::optional<std::chrono::milliseconds> ttl{};
 };
 

@@ -156,18 +156,6 @@ TEST(serve_store, has_the_ttl_of_the_key_unless_it_is_a_latch) {
   EXPECT_EQ(store.find("a", wire::plain)->state.ttl_left, 5s);
 }
 
-TEST(serve_store, has_no_ttl_of_permits_without_a_lease) {
-  lock_store store{"here"};
-  auto lasting = stored_hold("p", "x:1:l");
-  lasting.kind = lock_kind::permits;
-  lasting.ttl_left.reset();
-  store.saw(lasting, 10s, store_day);
-  store.still("p", true, std::chrono::days{36'499}, 11s);
-  EXPECT_EQ(store.find("p", wire::plain)->state.ttl_left, std::nullopt);
-  store.still("p", true, 30s, 12s);
-  EXPECT_EQ(store.find("p", wire::plain)->state.ttl_left, 30s) << "others have leases";
-}
-
 TEST(serve_store, forgets_a_lock_for_which_there_is_no_room_any_more) {
   lock_store store{"here", {.locks = 2, .bytes = 10'000}};
   store.saw(stored_hold("a", "x:1"), 1s, store_day);

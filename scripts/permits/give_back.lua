@@ -1,5 +1,5 @@
--- Gives back `number` permits without a lease, whoever took them: first those of `client`, as far as they are among the hundred that
--- were taken first. Where fewer are out the others are new permits, unless permits with leases are out: then nothing is done.
+-- Gives back `number` permits without a lease, whoever took them: first those of `takers`, whose callers have them for certain, then
+-- of others of `client`, as far as they are among the hundred that were taken first. Where fewer are out the others are new permits, unless permits with leases are out: then nothing is done.
 -- `offered`: as in acquire.
 -- Reply: 1 done, by this copy of the request or an earlier one; an error MISFIT when the key is something else, or all that is out is
 -- leased.
@@ -15,6 +15,7 @@ local offered = ARGV[3]
 local grant_ms = ARGV[4]
 local publish = ARGV[5]
 local done_ms = ARGV[6]
+local takers = {unpack(ARGV, 7)}
 -- @include once
 local busy = redis.call('EXISTS', done, queue)
 if busy > 0 and redis.call('EXISTS', done) == 1 then return 1 end
@@ -22,7 +23,7 @@ if busy > 0 and redis.call('EXISTS', done) == 1 then return 1 end
 -- cost more. Those behind it have none either, and the set is to last for the last of them.
 local first = busy == 0 and redis.pcall('ZRANGE', lock, '0', '1', 'WITHSCORES') or {}
 local taker = first[3] or ''
-if string.sub(taker, 1, 36) == client and string.sub(taker, -2) == ':l' and string.match(first[1], '^holdfast_permits:%d+$') then
+if (takers[1] or taker) == taker and string.sub(taker, 1, 36) == client and string.sub(taker, -2) == ':l' and string.match(first[1], '^holdfast_permits:%d+$') then
   local many = redis.call('ZSCORE', lock, taker .. ':p')
   local lasts = tonumber(first[4]) > (redis.call('TIME')[1] + 33000000) * 1000  -- as below
   if lasts and tonumber(number) == (many and many - 8000000000000000 or 1) then
@@ -41,8 +42,10 @@ end
 local spoilt = look(offered)
 if spoilt then return spoilt end
 drop_expired()
-local wanted, found, chosen = tonumber(number), 0, {}
+local wanted, found, chosen, seen = tonumber(number), 0, {}, {}
 local function choose(owner)
+  if found == wanted or seen[owner] then return end
+  seen[owner] = true
   local has = weight_in(lock, owner)
   local given = math.min(has, wanted - found)
   found = found + given
@@ -61,15 +64,18 @@ local function next_hundred()
   rank = rank + 100
   return owners
 end
+for _, owner in ipairs(takers) do
+  if redis.call('ZSCORE', lock, owner) then choose(owner) end
+end
 local first_hundred = next_hundred()
 for _, own in ipairs({true, false}) do
   for _, owner in ipairs(first_hundred) do
-    if found < wanted and (string.sub(owner, 1, 36) == client) == own then choose(owner) end
+    if (string.sub(owner, 1, 36) == client) == own then choose(owner) end
   end
 end
 while found < wanted and rank <= last do
   for _, owner in ipairs(next_hundred()) do
-    if found < wanted then choose(owner) end
+    choose(owner)
   end
 end
 local leased = 0

@@ -214,7 +214,7 @@ bool latch::try_wait() { return count() == 0; }
 void latch::wait(std::stop_token stop) { (void)impl_->binding.take(std::nullopt, stop); }
 
 bool latch::wait_within(std::chrono::nanoseconds time, std::stop_token stop) {
-  return impl_->binding.take(time, stop);
+  return impl_->binding.take(time, stop) != 0;
 }
 
 void latch::arrive_and_wait(std::int64_t n, std::stop_token stop) {

@@ -50,23 +50,24 @@ void lock_binding::async_acquire_with(engine::effective_options_ptr const& optio
       amount);
 }
 
-bool lock_binding::take(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
+std::uint64_t lock_binding::take(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
   auto granted = core_->locks().acquire(queue_, options_, wait, stop, amount);
-  if (!granted) return false;
+  if (!granted) return 0;
+  auto const number = granted->number();
   core_->leases().forget(granted);
-  return true;
+  return number;
 }
 
-void lock_binding::async_take(engine::wait_limit wait, semaphore::acquire_handler done, std::stop_token stop,
+void lock_binding::async_take(engine::wait_limit wait, take_handler done, std::stop_token stop,
                               int amount) const {
   check_handler(done, name_);
   core_->locks().async_acquire(
       queue_, options_, wait, std::move(stop),
       [core = core_.get(), done = std::move(done)](engine::lease_state_ptr granted,
                                                    std::shared_ptr<error const> const& failure) mutable {
-        auto const passed = granted != nullptr;
-        if (passed) core->leases().forget(granted);
-        done(passed, failure ? thrown(*failure) : nullptr);
+        auto const number = granted ? granted->number() : 0;
+        if (granted) core->leases().forget(granted);
+        done(number, failure ? thrown(*failure) : nullptr);
       },
       amount);
 }

@@ -4,10 +4,12 @@
 #include <holdfast/client.hpp>
 #include <holdfast/exclusive_lock.hpp>
 #include <holdfast/lease.hpp>
+#include <holdfast/move_only_function.hpp>
 #include <holdfast/options.hpp>
-#include <holdfast/semaphore.hpp>
 
 #include <chrono>
+#include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -46,10 +48,11 @@ class lock_binding {
   void async_acquire_with(engine::effective_options_ptr const& options, engine::wait_limit wait,
                           exclusive_lock::acquire_handler done, std::stop_token stop, int amount) const;
 
-  /// For a kind that isn't leased: true when `amount` was granted.
-  [[nodiscard]] bool take(engine::wait_limit wait, std::stop_token const& stop, int amount = 1) const;
-  void async_take(engine::wait_limit wait, semaphore::acquire_handler done, std::stop_token stop,
-                  int amount = 1) const;
+  /// For a kind that isn't leased: the number of the acquisition when `amount` was granted, otherwise 0.
+  [[nodiscard]] std::uint64_t take(engine::wait_limit wait, std::stop_token const& stop,
+                                   int amount = 1) const;
+  using take_handler = move_only_function<void(std::uint64_t, std::exception_ptr)>;
+  void async_take(engine::wait_limit wait, take_handler done, std::stop_token stop, int amount = 1) const;
 
  private:
   std::shared_ptr<engine::core> core_;

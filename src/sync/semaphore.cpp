@@ -1,7 +1,11 @@
 #include <holdfast/semaphore.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/broken.hpp"
 #include "engine/access.hpp"
@@ -12,6 +16,7 @@
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
+#include "sync/taken_permits.hpp"
 #include "sync/waiting.hpp"
 #include "sync/wires.hpp"
 #include "wire/plain/permits.hpp"
@@ -57,6 +62,22 @@ struct semaphore::impl {
   [[nodiscard]] int given_back(std::int64_t number) const {
     return checked("the number of permits to release to", number);
   }
+  [[nodiscard]] bool take(engine::wait_limit wait, std::stop_token const& stop, std::int64_t number) {
+    auto const taker = binding.take(wait, stop, wanted(number));
+    if (taker != 0 && taken) taken->add(taker, number);
+    return taker != 0;
+  }
+  void async_take(engine::wait_limit wait, acquire_handler done, std::stop_token stop, std::int64_t number) {
+    sync::check_handler(done, binding.name());
+    binding.async_take(
+        wait,
+        [taken = taken, number, done = std::move(done)](std::uint64_t taker,
+                                                        std::exception_ptr failure) mutable {
+          if (taker != 0 && taken) taken->add(taker, number);
+          done(taker != 0, std::move(failure));
+        },
+        std::move(stop), wanted(number));
+  }
   void record_added(std::int64_t number) const {
     if (number > 0)
       binding.core()->record_number(history::event::added, history::kind::semaphore, binding.name(), number);
@@ -64,6 +85,7 @@ struct semaphore::impl {
 
   sync::lock_binding binding;
   sync::shared_counter permits;
+  std::shared_ptr<sync::taken_permits> taken;  ///< shared with what is done without waiting
 };
 
 struct semaphore::on_redisson final : impl {
@@ -104,14 +126,20 @@ struct semaphore::on_redisson final : impl {
 struct semaphore::on_plain final : impl {
   on_plain(client& redis, std::string const& name, std::int64_t size, lock_options const& options)
       : impl{redis, name, size, options, semaphore_wires.plain, {}, names::done_prefix(name)},
-        keys_{binding.name()} {}
+        keys_{binding.name()} {
+    taken = std::make_shared<sync::taken_permits>();
+  }
 
   bool try_set(std::int64_t number) override {
     return resize("try", broken("semaphore") ? number + 1 : number);
   }
-  void give_back(std::int64_t number) override { permits.change(giving_back(number)); }
+  void give_back(std::int64_t number) override {
+    auto const takers = takers_of(number);
+    permits.change(giving_back(number, takers));
+  }
   void async_give_back(std::int64_t number, handler done) override {
-    permits.async_change(giving_back(number), std::move(done));
+    auto const takers = takers_of(number);
+    permits.async_change(giving_back(number, takers), std::move(done));
   }
   void add(std::int64_t number) override { resize("add", number); }
   std::int64_t drain() override {
@@ -157,7 +185,15 @@ struct semaphore::on_plain final : impl {
                                                    .publish = permits.publish(),
                                                    .done_ms = sync::idempotency_marks::kept_ms}) == 1;
   }
-  [[nodiscard]] scripts::permits::give_back giving_back(std::int64_t number) {
+  /// Owner ids.
+  [[nodiscard]] std::vector<std::string> takers_of(std::int64_t number) {
+    std::vector<std::string> all;
+    for (auto const taker : taken->take_off(number))
+      all.push_back(binding.core()->constants().owner_id(taker).append(names::lasting_suffix));
+    return all;
+  }
+  [[nodiscard]] scripts::permits::give_back giving_back(std::int64_t number,
+                                                        std::vector<std::string> const& takers) {
     return {.lock = keys_.lock,
             .counter = keys_.counter,
             .queue = keys_.queue,
@@ -169,7 +205,8 @@ struct semaphore::on_plain final : impl {
             .offered = offered(),
             .grant_ms = engine::grant_ttl.count(),
             .publish = permits.publish(),
-            .done_ms = sync::idempotency_marks::kept_ms};
+            .done_ms = sync::idempotency_marks::kept_ms,
+            .takers = {takers.begin(), takers.end()}};
   }
 
   recipes::plain::permit_keys const keys_;
@@ -206,23 +243,23 @@ bool semaphore::try_set_permits(std::int64_t permits) {
 }
 
 void semaphore::acquire(std::int64_t permits, std::stop_token stop) {
-  (void)impl_->binding.take(std::nullopt, stop, impl_->wanted(permits));
+  (void)impl_->take(std::nullopt, stop, permits);
 }
 
 bool semaphore::try_acquire(std::int64_t permits) { return try_acquire_within({}, permits, {}); }
 
 bool semaphore::try_acquire_within(std::chrono::nanoseconds wait, std::int64_t permits,
                                    std::stop_token stop) {
-  return impl_->binding.take(wait, stop, impl_->wanted(permits));
+  return impl_->take(wait, stop, permits);
 }
 
 void semaphore::async_acquire(acquire_handler done, std::int64_t permits, std::stop_token stop) {
-  impl_->binding.async_take(std::nullopt, std::move(done), std::move(stop), impl_->wanted(permits));
+  impl_->async_take(std::nullopt, std::move(done), std::move(stop), permits);
 }
 
 void semaphore::async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done,
                                          std::int64_t permits, std::stop_token stop) {
-  impl_->binding.async_take(wait, std::move(done), std::move(stop), impl_->wanted(permits));
+  impl_->async_take(wait, std::move(done), std::move(stop), permits);
 }
 
 void semaphore::release(std::int64_t permits) {

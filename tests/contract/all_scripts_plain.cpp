@@ -90,7 +90,8 @@ void go_through_changes_of_permits(raw_redis& raw, std::string const& name, publ
                      .offered = 0,
                      .grant_ms = 2000,
                      .publish = word_of(publish),
-                     .done_ms = day}(),
+                     .done_ms = day,
+                     .takers = {}}(),
       is(1));
   raw.command({"DEL", names::permits(name)});
 }

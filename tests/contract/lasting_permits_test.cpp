@@ -30,7 +30,8 @@ class lasting_permits : public permits {
                           .offered = offered,
                           .grant_ms = 2000,
                           .publish = "PUBLISH",
-                          .done_ms = day}();
+                          .done_ms = day,
+                          .takers = {}}();
   }
   [[nodiscard]] call drain(std::int64_t offered = 0) {
     make_mark();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "scripts/permits.hpp"
 #include "scripts/redisson_semaphore.hpp"
@@ -134,6 +135,7 @@ void actor::on_answer(engine::lease_state_ptr lease, std::shared_ptr<error const
     judge_.on_granted(habits_.wanted, lease_, host_.core().constants().owner_id(lease_->number()), since_,
                       amount_);
   } else {
+    taker_ = lease->number();
     host_.core().leases().forget(lease);
     judge_.on_taken(habits_.wanted, amount_);
   }
@@ -249,6 +251,7 @@ call actor::giving_back() const {
   }
   recipes::plain::permit_keys const keys{name};
   auto const mark = names::done_prefix(name) + request;
+  auto const taker = host_.core().constants().owner_id(taker_).append(names::lasting_suffix);
   return scripts::permits::give_back{.lock = keys.lock,
                                      .counter = keys.counter,
                                      .queue = keys.queue,
@@ -260,7 +263,8 @@ call actor::giving_back() const {
                                      .offered = options_->size,
                                      .grant_ms = engine::grant_ttl.count(),
                                      .publish = publish,
-                                     .done_ms = sync::idempotency_marks::kept_ms}();
+                                     .done_ms = sync::idempotency_marks::kept_ms,
+                                     .takers = {taker}}();
 }
 
 /// Until the server has done it.

@@ -119,8 +119,9 @@ class actor {
   int rounds_left_;
   int leases_ = 0;
   int amount_ = 1;
-  int mark_ = 0;         ///< of the request that gives permits back
-  bool seated_ = false;  ///< at a barrier, since its last arrival there was a clean one
+  std::uint64_t taker_ = 0;  ///< which acquisition it has for good
+  int mark_ = 0;             ///< of the request that gives permits back
+  bool seated_ = false;      ///< at a barrier, since its last arrival there was a clean one
   bool waiting_ = false;
   bool holding_ = false;
   bool giving_back_ = false;  ///< permits without a lease

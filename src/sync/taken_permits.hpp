@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace holdfast::sync {
@@ -13,13 +14,19 @@ namespace holdfast::sync {
 /// given up with as many as they took, as their answers were lost. For any thread.
 class taken_permits {
  public:
-  void add(std::uint64_t number, std::int64_t amount) {
+  /// Without memory it isn't remembered, as beyond `most`: then the server looks for an owner that has it.
+  void add(std::uint64_t number, std::int64_t amount) noexcept {
     std::lock_guard const hold{guard_};
-    if (all_.size() == most) all_.pop_front();  // others give them back
-    all_.push_back({.number = number, .amount = amount});
+    if (all_.size() == most) all_.pop_front();
+    try {
+      all_.push_back({.number = number, .amount = amount});
+    } catch (std::bad_alloc const&) {
+      return;
+    }
   }
 
-  /// Those that have so many together, and not all if they are many.
+  /// Those that have so many together, the first of them first; of many only `most_named`. What is given back
+  /// is forgotten.
   [[nodiscard]] std::vector<std::uint64_t> take_off(std::int64_t amount) {
     std::vector<std::uint64_t> owners;
     std::lock_guard const hold{guard_};

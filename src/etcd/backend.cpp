@@ -14,7 +14,6 @@ constexpr std::string_view ping{"*1\r\n$4\r\nPING\r\n"};
 backend::backend(reactor::loop& loop, engine::client_constants const& client, client_stats& counts,
                  std::string prefix, settings const& to, topology::events handlers)
     : lock_backend{client.no_memory},
-      client_{client},
       prefix_{std::move(prefix)},
       events_{std::move(handlers)},
       mail_{std::make_shared<mailbox>(loop)},

@@ -74,7 +74,6 @@ class backend final : public engine::lock_backend {
   void ask_about_leases();
   void on_lease_over(lease_ptr const& gone);
 
-  engine::client_constants const& client_;
   std::string const prefix_;
   topology::events events_;
   std::shared_ptr<mailbox> const mail_;

@@ -98,11 +98,10 @@ void leases::grant(lease_ptr const& wanted, scripting::send_options const& send)
 /// The request was made until one of them has to give up; the others ask on for as long as they may.
 void leases::fail_until(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer) {
   auto& all = wanted->until_granted;
-  auto const rest =
-      std::ranges::stable_partition(all, [until](auto const& each) { return each.last_attempt_at > until; });
-  std::vector<client_lease::applicant> const failed{std::move_iterator{rest.begin()},
-                                                    std::move_iterator{rest.end()}};
-  all.erase(rest.begin(), rest.end());
+  auto const gives_up = [until](auto const& each) { return each.last_attempt_at <= until; };
+  std::vector<client_lease::applicant> failed;
+  std::ranges::copy_if(all, std::back_inserter(failed), gives_up);
+  std::erase_if(all, gives_up);
   wanted->granting = !all.empty();
   if (wanted->granting) {
     auto const next = std::ranges::min(all, {}, &client_lease::applicant::last_attempt_at).last_attempt_at;

@@ -203,9 +203,6 @@ TEST_F(etcd_shared, wakes_all_readers_behind_a_writer_with_one_look_each) {
   shared_mutex there{second_, "batch", {.handoff_limit = 0}};
   std::atomic<std::size_t> reading = 0;
   std::vector<std::jthread> all;
-  std::stop_source end;
-  shared_mutex elsewhere{third_, "batch"};
-  std::atomic<bool> wrote = false;
   for (std::size_t i = 0; i != count; ++i) {
     all.emplace_back([&] {
       auto const held = there.acquire_shared();

@@ -246,25 +246,6 @@ TEST_F(serve_access, answers_beside_a_thousand_connections_that_say_nothing) {
   EXPECT_TRUE(idle.front().send(request)) << "it wasn't closed for the others";
 }
 
-TEST_F(serve_access, keeps_few_answers_for_clients_that_do_not_read_them) {
-  for (int i = 0; i != 500; ++i) hold(std::to_string(i) + std::string(1'024, 'x'));
-  open();
-  list_of(500);
-  // Each answer has over 600 kB.
-  std::deque<http_connection> lazy;
-  for (int i = 0; i != 80; ++i) {
-    lazy.emplace_back(port);
-    int const little = 4'096;
-    setsockopt(lazy.back().file(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
-    lazy.back().send(http_request_text(port, "GET", "/api/v1/locks?limit=500"));
-  }
-  EXPECT_TRUE(eventually([&] { return get("/api/v1/locks?limit=500").status == 503; }));
-  EXPECT_EQ(get("/healthz").status, 200);
-  EXPECT_EQ(get("/api/v1/locks?limit=1").status, 200) << "short ones have room";
-  lazy.clear();
-  EXPECT_TRUE(eventually([&] { return get("/api/v1/locks?limit=500").status == 200; }));
-}
-
 TEST_F(serve_access, says_nothing_of_what_is_in_keys_that_are_no_locks) {
   redis.command({"SET", "session:1", "somebody's password"});
   open();

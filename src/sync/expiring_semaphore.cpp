@@ -9,10 +9,10 @@
 #include "engine/access.hpp"
 #include "engine/record.hpp"
 #include "engine/replies.hpp"
-#include "scripts/permits.hpp"
 #include "scripts/redisson_permit.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
+#include "sync/permit_counts.hpp"
 #include "sync/shared_counter.hpp"
 #include "sync/wires.hpp"
 #include "wire/plain/permits.hpp"
@@ -189,32 +189,14 @@ struct expiring_semaphore::on_plain final : impl {
     return permits.ask(recipes::plain::permits.release({.name = name(), .owner = id}, policy));
   }
   counted count() override {
-    auto const response = permits.ask(scripts::permits::counts{.lock = keys_.lock,
-                                                               .counter = keys_.counter,
-                                                               .queue = keys_.queue,
-                                                               .size = keys_.size,
-                                                               .offered = sized()->size,
-                                                               .grant_ms = engine::grant_ttl.count(),
-                                                               .publish = permits.publish()}());
-    return {response.reply[0].integer, std::max<std::int64_t>(response.reply[1].integer, 0),
-            response.reply[2].integer};
+    auto const reply = sync::count_permits(permits, keys_, sized()->size);
+    return {reply[0].integer, std::max<std::int64_t>(reply[1].integer, 0), reply[2].integer};
   }
 
  private:
   bool resize(std::string_view mode, int number) {
     auto const offered = mode == "add" ? sized()->size : 0;
-    return permits.change(scripts::permits::resize{.lock = keys_.lock,
-                                                   .counter = keys_.counter,
-                                                   .queue = keys_.queue,
-                                                   .size = keys_.size,
-                                                   .done = {},
-                                                   .answered = {},
-                                                   .mode = mode,
-                                                   .number = number,
-                                                   .offered = offered,
-                                                   .grant_ms = engine::grant_ttl.count(),
-                                                   .publish = permits.publish(),
-                                                   .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+    return sync::resize_permits(permits, keys_, mode, number, offered);
   }
 
   /// The options of the next request, with the size that this object knows.

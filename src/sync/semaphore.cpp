@@ -15,6 +15,7 @@
 #include "scripts/redisson_semaphore.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
+#include "sync/permit_counts.hpp"
 #include "sync/shared_counter.hpp"
 #include "sync/taken_permits.hpp"
 #include "sync/waiting.hpp"
@@ -158,38 +159,17 @@ struct semaphore::on_plain final : impl {
   bool exists() override { return counted(0)[1].integer >= 0; }
 
  private:
-  [[nodiscard]] resp::reply counted(std::int64_t size) {
-    return permits
-        .ask(scripts::permits::counts{.lock = keys_.lock,
-                                      .counter = keys_.counter,
-                                      .queue = keys_.queue,
-                                      .size = keys_.size,
-                                      .offered = size,
-                                      .grant_ms = engine::grant_ttl.count(),
-                                      .publish = permits.publish()}())
-        .reply;
-  }
+  [[nodiscard]] resp::reply counted(std::int64_t size) { return sync::count_permits(permits, keys_, size); }
   [[nodiscard]] int offered() const { return binding.options()->size; }
 
   bool resize(std::string_view mode, std::int64_t number) {
-    return permits.change(scripts::permits::resize{.lock = keys_.lock,
-                                                   .counter = keys_.counter,
-                                                   .queue = keys_.queue,
-                                                   .size = keys_.size,
-                                                   .done = {},
-                                                   .answered = {},
-                                                   .mode = mode,
-                                                   .number = number,
-                                                   .offered = offered(),
-                                                   .grant_ms = engine::grant_ttl.count(),
-                                                   .publish = permits.publish(),
-                                                   .done_ms = sync::idempotency_marks::kept_ms}) == 1;
+    return sync::resize_permits(permits, keys_, mode, number, offered());
   }
   /// Owner ids.
   [[nodiscard]] std::vector<std::string> takers_of(std::int64_t number) {
     std::vector<std::string> all;
     for (auto const taker : taken->take_off(number))
-      all.push_back(binding.core()->constants().owner_id(taker).append(names::lasting_suffix));
+      all.push_back(recipes::plain::lasting_permits.id_of(binding.core()->constants().owner_id(taker)));
     return all;
   }
   [[nodiscard]] scripts::permits::give_back giving_back(std::int64_t number,

@@ -7,21 +7,15 @@ namespace holdfast::etcd {
 using engine::ownership;
 
 void releasing::release(engine::owned lease, handler<ownership> done, scripting::send_options const& send) {
-  auto const left = places_.find(lease.owner);
   auto const answered = std::make_shared<handler<ownership>>(std::move(done));
   auto const report = [answered](engine::answer<ownership>&& result, bool /*had_lock*/) {
     if (*answered) (*answered)(std::move(result));
   };
-  if (!left) {
-    mail_.put_or_call([report] { report({.content = ownership::gone}, false); });
-    return;
-  }
-  give_back(left, send, report);
+  give_back_of(lease.owner, send, report);
 }
 
 void releasing::abandon(engine::owned lease, handler<engine::abandoned> done,
                         scripting::send_options const& send) {
-  auto const left = places_.find(lease.owner);
   auto const answered = std::make_shared<handler<engine::abandoned>>(std::move(done));
   auto const report = [answered](engine::answer<ownership>&& result, bool had_lock) {
     if (!*answered) return;
@@ -31,11 +25,16 @@ void releasing::abandon(engine::owned lease, handler<engine::abandoned> done,
     if (auto const* const failure = result.failure()) outcome.content = *failure;
     (*answered)(std::move(outcome));
   };
-  if (!left) {
-    mail_.put_or_call([report] { report({.content = ownership::gone}, false); });
+  give_back_of(lease.owner, send, report);
+}
+
+void releasing::give_back_of(std::string_view owner, scripting::send_options const& send,
+                             released_handler done) {
+  if (auto const left = places_.find(owner)) {
+    give_back(left, send, std::move(done));
     return;
   }
-  give_back(left, send, report);
+  mail_.put_or_call([done = std::move(done)] { done({.content = ownership::gone}, false); });
 }
 
 void releasing::give_back(place_ptr const& left, scripting::send_options const& send, released_handler done) {

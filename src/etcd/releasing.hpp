@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "engine/lock_backend.hpp"
 #include "etcd/leases.hpp"
@@ -31,6 +32,8 @@ class releasing {
   void give_back(place_ptr const& left, scripting::send_options const& send, released_handler done);
 
  private:
+  /// The same for the place of an owner; there may be none.
+  void give_back_of(std::string_view owner, scripting::send_options const& send, released_handler done);
   void begin(place_ptr const& left, scripting::send_options const& send, released_handler const& done);
 
   places& places_;

@@ -237,8 +237,9 @@ function(append_struct)
   endif()
 
   string(SHA1 sha "${body}")
+  string(LENGTH "${body}" size)  # the compiler would count it anew in each unit, one character at a time
   string(APPEND out "struct ${verb} {\n${fields}"
-    "  static constexpr script source{\"${family}.${verb}\", \"${sha}\", R\"lua(${body})lua\"};\n"
+    "  static constexpr script source{\"${family}.${verb}\", \"${sha}\", {R\"lua(${body})lua\", ${size}}};\n"
     "  [[nodiscard]] call operator()() const { return call{source, {${keys}}, {${args}}${more}}; }\n};\n")
   set(out "${out}" PARENT_SCOPE)
 endfunction()

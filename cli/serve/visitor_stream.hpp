@@ -1,19 +1,24 @@
 /// The bytes of a visitor of `holdfast serve`, over TLS or as they are. For http_server.cpp only.
 #pragma once
 
+#include <boost/asio/buffer.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/beast/core/basic_stream.hpp>
+#include <boost/container/static_vector.hpp>
+#include <boost/system/error_code.hpp>
 
 #include <openssl/x509.h>
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace holdfast::cli::over_beast {
@@ -22,6 +27,40 @@ namespace asio = boost::asio;
 using protocol = asio::generic::stream_protocol;
 using executor = asio::io_context::executor_type;
 using stream = boost::beast::basic_stream<protocol, executor>;
+
+/// What is called with the bytes that were read or written, whatever waits for them: there are a dozen of operations, and
+/// for each the compiler would make all that is below it anew, which took twenty seconds.
+class bytes_handler {
+ public:
+  template <class Handler>
+    requires(!std::same_as<std::remove_cvref_t<Handler>, bytes_handler>)
+  explicit bytes_handler(Handler&& handler)
+      : called_{std::make_unique<holder<std::remove_cvref_t<Handler>>>(std::forward<Handler>(handler))} {}
+
+  void operator()(boost::system::error_code const failed, std::size_t const bytes) {
+    auto const called = std::move(called_);
+    called->call(failed, bytes);
+  }
+
+ private:
+  struct any {
+    virtual ~any() = default;
+    virtual void call(boost::system::error_code failed, std::size_t bytes) = 0;
+  };
+  template <class Handler>
+  struct holder final : any {
+    explicit holder(Handler&& handler) : handler{std::move(handler)} {}
+    explicit holder(Handler const& handler) : handler{handler} {}
+    void call(boost::system::error_code const failed, std::size_t const bytes) override {
+      auto moved = std::move(handler);  // it may end what owns this
+      moved(failed, bytes);
+    }
+
+    Handler handler;
+  };
+
+  std::unique_ptr<any> called_;
+};
 
 /// One class for both, so that what is built on it is compiled once. Not movable: TLS refers to the stream.
 class visitor_stream {
@@ -38,21 +77,22 @@ class visitor_stream {
   [[nodiscard]] stream& below() noexcept { return below_; }
   [[nodiscard]] bool is_secure() const noexcept { return tls_.has_value(); }
 
+  /// Into the first of the buffers that has room.
   template <class Buffers, class Handler>
   void async_read_some(Buffers const& to, Handler&& handler) {
-    if (tls_) {
-      tls_->async_read_some(to, std::forward<Handler>(handler));
-    } else {
-      below_.async_read_some(to, std::forward<Handler>(handler));
-    }
+    auto buffer = asio::buffer_sequence_begin(to);
+    auto const end = asio::buffer_sequence_end(to);
+    asio::mutable_buffer first;
+    while (first.size() == 0 && buffer != end) first = *buffer++;
+    read_some(first, bytes_handler{std::forward<Handler>(handler)});
   }
   template <class Buffers, class Handler>
   void async_write_some(Buffers const& from, Handler&& handler) {
-    if (tls_) {
-      tls_->async_write_some(from, std::forward<Handler>(handler));
-    } else {
-      below_.async_write_some(from, std::forward<Handler>(handler));
-    }
+    some_buffers some;
+    for (auto buffer = asio::buffer_sequence_begin(from), end = asio::buffer_sequence_end(from);
+         buffer != end && some.size() < some.capacity(); ++buffer)
+      some.push_back(*buffer);
+    write_some(some, bytes_handler{std::forward<Handler>(handler)});
   }
   template <class Handler>
   void async_handshake(Handler&& handler) {
@@ -75,6 +115,24 @@ class visitor_stream {
   }
 
  private:
+  /// As many as one call to the kernel takes.
+  using some_buffers = boost::container::static_vector<asio::const_buffer, 64>;
+
+  void read_some(asio::mutable_buffer const to, bytes_handler handler) {
+    if (tls_) {
+      tls_->async_read_some(to, std::move(handler));
+    } else {
+      below_.async_read_some(to, std::move(handler));
+    }
+  }
+  void write_some(some_buffers const& from, bytes_handler handler) {
+    if (tls_) {
+      tls_->async_write_some(from, std::move(handler));
+    } else {
+      below_.async_write_some(from, std::move(handler));
+    }
+  }
+
   stream below_;
   std::optional<asio::ssl::stream<stream&>> tls_{};
 };

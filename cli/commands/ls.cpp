@@ -25,8 +25,7 @@ the shell leaves it alone.
 `ls` searches both wires; --wire selects one. It doesn't matter which wire the URL selects for `holdfast run`.
 A name that is in use on both wires has two rows, see `holdfast inspect`. If the user has no right to look at
 Redisson's objects, `ls` shows the locks of the plain wire, and says so.
-On the plain wire `ls` finds the names that a Holdfast client has held in the last day, or waits for, and
-semaphores whose permits are out for longer. On
+On the plain wire `ls` finds the names that a Holdfast client holds, has held in the last day, or waits for. On
 Redisson's wire it finds locks, read-write locks and permits, whoever made them, and semaphores and latches while
 somebody waits. A semaphore or latch without waiters looks like any other number: ask for it by its whole name.
 On etcd it finds the locks below the prefix of the URL, also those of etcdctl and of Go's concurrency package.

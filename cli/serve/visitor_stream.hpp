@@ -28,8 +28,8 @@ using protocol = asio::generic::stream_protocol;
 using executor = asio::io_context::executor_type;
 using stream = boost::beast::basic_stream<protocol, executor>;
 
-/// What is called with the bytes that were read or written, whatever waits for them: there are a dozen of operations, and
-/// for each the compiler would make all that is below it anew, which took twenty seconds.
+/// What is called with the bytes that were read or written, whatever waits for them: there are a dozen of
+/// operations, and for each the compiler would make all that is below it anew, which took twenty seconds.
 class bytes_handler {
  public:
   template <class Handler>

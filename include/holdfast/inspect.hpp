@@ -207,13 +207,13 @@ HOLDFAST_EXPORT [[nodiscard]] lock_on_wires peek_on_wires(client& redis, std::st
 /// as it is found. f returns false to stop. The locks come without their queues. `pattern` is Redis's glob:
 /// `*`, `?`, `[a-z]`, and `\` before a character that stands for itself.
 ///
-/// The search looks for token counters, which every lock of Holdfast has for a day after its last use, for
-/// queues of locks that were never held, and for sorted sets of permits, which may be out for longer (SCAN
-/// with TYPE; before Redis 6 a script looks at all keys). It uses SCAN in steps of under a millisecond of the
-/// server's time, never KEYS, so other commands run in between. Memory doesn't grow with the number of keys.
-/// If the server rehashes meanwhile, a lock may be reported twice. A lock that is taken or released meanwhile
-/// may be reported or not. f runs in the calling thread. A pattern without wildcards is looked up without a
-/// search. The search needs the right +scan. Throws as inspect().
+/// The search looks for token counters, which every lock of Holdfast has while it is held and for a day after
+/// its last use, for queues of locks that were never held, and for sorted sets of permits, which may be out
+/// for longer (SCAN with TYPE; before Redis 6 a script looks at all keys). It uses SCAN in steps of under a
+/// millisecond of the server's time, never KEYS, so other commands run in between. Memory doesn't grow with
+/// the number of keys. If the server rehashes meanwhile, a lock may be reported twice. A lock that is taken
+/// or released meanwhile may be reported or not. f runs in the calling thread. A pattern without wildcards is
+/// looked up without a search. The search needs the right +scan. Throws as inspect().
 ///
 /// `of`: the wire whose locks are meant; `automatic`: the client's wire. Redisson's locks have no token
 /// counters. So the search looks at all hashes and at the sorted sets of permits (SCAN with TYPE, Redis 6 or

@@ -149,6 +149,8 @@ struct recipe {
   /// Without being leased it stays in the server until somebody gives it back. Only the answer to a request
   /// makes it stay; what a message grants runs out.
   bool lasts = false;
+  /// Searches find its names by their token counters: see token_counters.
+  bool found_by_counter = false;
   bool queues = true;  ///< a request with `join` leaves an entry in a queue in the server
   /// Waiters are counted in the server: requests `join` also where no messages wake the waiter.
   bool counts_waiters = false;

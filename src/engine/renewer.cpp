@@ -34,11 +34,17 @@ renewer::renewer(reactor::loop& loop, lock_backend& backend, client_stats& count
     : loop_{loop},
       backend_{backend},
       counts_{counts},
+      counters_{backend, boot_clock::now()},
       events_{std::move(handlers)},
       timer_{[this] { look(); }},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
 
 void renewer::add(lease_state& lease, time_point now) noexcept {
+  counters_.taken(lease);
+  schedule(lease, now);
+}
+
+void renewer::schedule(lease_state& lease, time_point now) noexcept {
   auto const plan = plan_lease(lease.times(), now);
   if (plan.step == lease_step::wait && plan.when == lease.renew_at) {
     schedule_.put_regular(lease, lease.renew_at, lease.effective().every, now);
@@ -142,7 +148,7 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   } catch (std::bad_alloc const&) {
     on_some_answered(now);
     lease.renewing = false;
-    add(lease, now);
+    schedule(lease, now);
     lease.settle();
   }
 }
@@ -161,7 +167,7 @@ void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result, 
   if (lease.status() == lease_state::state::held) {
     auto const* const found = result.outcome();
     if (found == nullptr || *found == ownership::held) {
-      add(lease, now);
+      schedule(lease, now);
     } else {
       events_.lost(lease, cause_of(*found), now);
     }
@@ -275,6 +281,8 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
                       time_point now) noexcept {
   ++counts_.renewals;
   auto const was_until = lease.provisional ? time_point::max() : lease.deadline();
+  // The rest of a ttl that was granted by message tells no time; neither matters, so short is that.
+  if (!lease.provisional) counters_.renewed(lease, lease.deadline() - lease.options().ttl, sent_at);
   lease.provisional = false;
   if (lease.renewals_left > 0) --lease.renewals_left;
   lease.set_deadline(std::max(lease.deadline(), deadline_of(sent_at, lease.options().ttl)));
@@ -286,7 +294,7 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
     every =
         std::min<std::chrono::nanoseconds>(every, std::max(remaining / renewals_per_cut_ttl, least_interval));
   lease.renew_at = again ? sent_at + every : time_point::max();
-  add(lease, now);
+  schedule(lease, now);
 }
 
 void renewer::tell_unsaid(lease_state const& lease) noexcept try {
@@ -316,7 +324,7 @@ void renewer::retry(lease_state& lease, time_point now) noexcept {
                                                                                   longest.count()}(random_);
   if (lease.options().watchdog && lease.renewals_left != 0)
     lease.renew_at = now + std::chrono::nanoseconds{pause};
-  add(lease, now);
+  schedule(lease, now);
 }
 
 void renewer::set_timer() noexcept {

@@ -9,6 +9,7 @@
 #include "engine/batches.hpp"
 #include "engine/lock_backend.hpp"
 #include "engine/renewal_schedule.hpp"
+#include "engine/token_counters.hpp"
 
 namespace holdfast::engine {
 
@@ -54,6 +55,7 @@ class renewer {
 
   // None of these fails for want of memory: a request that can't be sent counts as unanswered.
   void look() noexcept;
+  void schedule(lease_state& lease, time_point now) noexcept;
   void consider(lease_state& lease, time_point now, batches& due_now) noexcept;
   void send(lease_list leases, time_point now, renewed_handler done = {}) noexcept;
   void send(std::shared_ptr<renewal_request> const& request, time_point now);
@@ -73,6 +75,7 @@ class renewer {
   reactor::loop& loop_;
   lock_backend& backend_;
   client_stats& counts_;
+  token_counters counters_;
   events events_;
   renewal_schedule schedule_;
   reactor::timer timer_;

@@ -73,6 +73,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 
 constinit engine::recipe const election{.kind = history::kind::election,
                                         .order = order::strict,
+                                        .found_by_counter = true,
                                         .acquire = election_calls::acquire,
                                         .release = election_calls::release,
                                         .pass = election_calls::pass,

@@ -118,6 +118,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 
 constinit engine::recipe const exclusive{.order = order::barging,
                                          .blocked_by = blocked_by::all,
+                                         .found_by_counter = true,
                                          .scriptless = true,
                                          .acquire = acquire,
                                          .fast_acquire = fast_acquire,

@@ -47,6 +47,7 @@ call pass(owned lease, release_policy policy, acquire_request const& next) {
 constinit engine::recipe const fair{.kind = history::kind::fair,
                                     .order = order::strict,
                                     .blocked_by = blocked_by::all,
+                                    .found_by_counter = true,
                                     .acquire = fair_calls::acquire,
                                     .fast_acquire = plain::fast_acquire_in_order,
                                     .release = plain::release,

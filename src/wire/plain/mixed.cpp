@@ -86,6 +86,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 constinit engine::recipe const mixed{.kind = history::kind::mixed,
                                      .order = order::barging,
                                      .sharing = sharing::counted,
+                                     .found_by_counter = true,
                                      .acquire = mixed_calls::acquire,
                                      .release = mixed_calls::leave<mixed_calls::lua::release>,
                                      .abandon = mixed_calls::leave<mixed_calls::lua::abandon>,

@@ -80,6 +80,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 
 constinit engine::recipe const multi{.order = order::barging,
                                      .blocked_by = blocked_by::all,
+                                     .found_by_counter = true,
                                      .acquire = multi_calls::acquire,
                                      .release = multi_calls::release,
                                      .pass = multi_calls::pass,

@@ -74,6 +74,7 @@ constexpr voting by_votes{.yield = yield, .raise = raise, .leave = leave};
 /// Without `pass`: the next caller of the process requests the lock after the release, at all masters alike.
 constinit engine::recipe const quorum{.kind = history::kind::quorum,
                                       .order = order::barging,
+                                      .found_by_counter = true,
                                       .scriptless = true,
                                       .acquire = quorum_calls::acquire,
                                       .release = quorum_calls::release,

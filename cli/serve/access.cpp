@@ -74,6 +74,14 @@ std::optional<std::string_view> token_in(http_request const& request) {
   return given.substr(bearer.size());
 }
 
+/// Without its comment: a # that begins a word, as in the shell. Elsewhere it is a part of the word.
+std::string_view without_comment(std::string_view const line) {
+  for (auto at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
+    if (at == 0 || line[at - 1] == ' ' || line[at - 1] == '\t') return line.substr(0, at);
+  }
+  return line;
+}
+
 bool has_token(http_request const& request) {
   return token_in(request) || (is_unsafe(request) && request.path == login_path);
 }
@@ -86,7 +94,7 @@ std::vector<named_token> read_tokens(std::string_view const text, std::string_vi
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    std::istringstream words{line.substr(0, line.find('#'))};
+    std::istringstream words{std::string{without_comment(line)}};
     named_token entry;
     std::string more;
     if (!(words >> entry.user)) continue;

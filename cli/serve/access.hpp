@@ -23,8 +23,8 @@ struct named_token {
   std::string token{};
 };
 
-/// The lines of a file: USER TOKEN, or one TOKEN alone, whose user is "admin"; # begins a comment. Throws
-/// failure, with `place`, for another line, and a token of less than 16 characters.
+/// The lines of a file: USER TOKEN, or one TOKEN alone, whose user is "admin"; a # that begins a word begins
+/// a comment. Throws failure, with `place`, for another line, and a token of less than 16 characters.
 [[nodiscard]] std::vector<named_token> read_tokens(std::string_view text, std::string_view place);
 
 /// Who asks.

@@ -21,7 +21,7 @@ constexpr auto search_interval = 1s;
 constexpr std::size_t always_with_ttl = 1'000;
 constexpr int rounds_without_ttl = 6;
 /// Requests a second, on average. With Redisson's search they are under 200.
-constexpr std::size_t follow_rate = 150;
+constexpr std::size_t follow_rate = 140;
 constexpr std::size_t search_rate = 36;
 /// How many locks are felt before those that have changed are looked at, and told.
 constexpr std::size_t felt_at_once = 2'400;

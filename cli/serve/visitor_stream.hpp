@@ -49,8 +49,8 @@ class bytes_handler {
   };
   template <class Handler>
   struct holder final : any {
-    explicit holder(Handler&& handler) : handler{std::move(handler)} {}
-    explicit holder(Handler const& handler) : handler{handler} {}
+    explicit holder(Handler&& given) : handler{std::move(given)} {}
+    explicit holder(Handler const& given) : handler{given} {}
     void call(boost::system::error_code const failed, std::size_t const bytes) override {
       auto moved = std::move(handler);  // it may end what owns this
       moved(failed, bytes);

@@ -35,6 +35,18 @@ TEST(serve_tokens, an_address_may_be_wrong_ten_times_and_then_now_and_again) {
   EXPECT_EQ(tries.wait_of("10.0.0.1", 200s), 0s);
 }
 
+TEST(serve_tokens, a_file_has_comments_and_tokens_may_have_what_begins_them) {
+  auto const tokens = read_tokens(
+      "# who may look\nanna 0123456789#abcdef  # of the night shift\n\n\t# nobody\n"
+      "#0123456789abcdef\n0123456789abcde#\n",
+      "the file");
+  ASSERT_EQ(tokens.size(), 2U);
+  EXPECT_EQ(tokens[0].user, "anna");
+  EXPECT_EQ(tokens[0].token, "0123456789#abcdef");
+  EXPECT_EQ(tokens[1].user, "admin");
+  EXPECT_EQ(tokens[1].token, "0123456789abcde#");
+}
+
 TEST(serve_tokens, the_addresses_of_a_network_of_ipv6_are_one) {
   token_tries tries;
   for (int i = 0; i != 10; ++i) tries.note_wrong("2001:db8::" + std::to_string(i), 1s);

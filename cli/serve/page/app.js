@@ -121,7 +121,7 @@ function route() {
   if (searching) state.view.element.querySelector("#search").replaceWith(searching);
   $("main").replaceChildren(state.view.element);
   if (searching) searching.focus();
-  schedule(0);
+  load();
 }
 
 function connect() {

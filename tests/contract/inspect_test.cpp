@@ -297,97 +297,6 @@ INSTANTIATE_TEST_SUITE_P(
     }),
     name_of);
 
-class pulse_script : public testing::Test {
- protected:
-  raw_reply pulse(std::string_view scope = "ttl") {
-    return raw_.command(eval(lua::pulse{.names = {{lock_key}, {queue_key}}, .scope = scope}()));
-  }
-  /// The text for the lock after these commands, one after the other.
-  std::string after(words const& command) {
-    raw_.command(command);
-    auto const reply = pulse();
-    return reply.elements.size() == 2 ? reply.elements[0].text : reply.text;
-  }
-
-  raw_redis raw_ = empty_server().raw();
-};
-
-TEST_F(pulse_script, says_that_a_lock_is_free) {
-  EXPECT_THAT(pulse(), is_array({is_text("  0"), is(-2)}));
-  EXPECT_THAT(pulse(""), is_array({is_text("  0"), is(-3)}));
-  EXPECT_EQ(after({"SET", counter_key, "7"}), " 7 0");
-}
-
-TEST_F(pulse_script, differs_with_holder_token_numbers_and_waiters) {
-  std::vector<std::string> const beats{
-      after({"SET", lock_key, std::string{caller}, "PX", "20000"}),
-      after({"SET", lock_key, std::string{rival}, "PX", "20000"}),
-      after({"ZADD", queue_key, "1", std::string{anna}}),
-      after({"SET", lock_key, "holdfast_readers", "PX", "20000"}),
-      after({"INCR", counter_key}),
-      after({"ZADD", names::readers(lock_name), "1", std::string{ben}}),
-      after({"SET", lock_key, "holdfast_barrier 3 1"}),
-      after({"ZADD", names::arrived(lock_name), "1", std::string{ben}}),
-      after({"DEL", lock_key}),
-      after({"ZADD", lock_key, "1", "permit"}),
-      after({"ZADD", names::permit_queue(lock_name), "1", std::string{ben}}),
-      after({"DEL", lock_key}),
-      after({"HSET", lock_key, "owner", "1"}),
-      after({"HSET", lock_key, "another", "1"}),
-  };
-  for (std::size_t i = 1; i != beats.size(); ++i) EXPECT_NE(beats[i], beats[i - 1]) << i;
-}
-
-TEST_F(pulse_script, differs_when_the_holder_has_published_that_it_leads) {
-  std::vector<std::string> const beats{
-      after({"SET", lock_key, std::string{caller}, "PX", "20000"}),
-      after({"HSET", names::leader(lock_name), "owner", std::string{rival}, "term", "6", "value", "old"}),
-      after({"HSET", names::leader(lock_name), "owner", std::string{caller}, "term", "7", "value", "new"}),
-  };
-  EXPECT_EQ(beats[1], beats[0]) << "what a former leader has left";
-  EXPECT_NE(beats[2], beats[1]);
-}
-
-TEST_F(pulse_script, tells_who_leads_also_a_user_that_may_only_lock) {
-  raw_.command({"ACL", "SETUSER", "default", "-hget"});
-  std::vector<std::string> const beats{
-      after({"SET", lock_key, std::string{caller}, "PX", "20000"}),
-      after({"HSET", names::leader(lock_name), "value", "old", "term", "6", "owner", std::string{rival}}),
-      after({"HSET", names::leader(lock_name), "owner", std::string{caller}}),
-  };
-  raw_.command({"ACL", "SETUSER", "default", "-hgetall"});
-  auto const neither = after({"PERSIST", lock_key});
-  raw_.command({"ACL", "SETUSER", "default", "+@all"});
-  EXPECT_EQ(beats[1], beats[0]) << "what a former leader has left";
-  EXPECT_NE(beats[2], beats[1]);
-  EXPECT_EQ(neither, beats[0]);
-  raw_.del(names::leader(lock_name));
-  EXPECT_EQ(after({"SET", names::leader(lock_name), "of another type"}), beats[0]);
-}
-
-TEST_F(pulse_script, tells_who_has_a_lock_of_redissons) {
-  auto const before = after({"HSET", lock_key, std::string{anna}, "1"});
-  raw_.del(lock_key);
-  EXPECT_NE(after({"HSET", lock_key, std::string{ben}, "1"}), before);
-}
-
-TEST_F(pulse_script, differs_when_the_time_of_a_holder_of_several_is_over) {
-  auto const alive = "9000000000000";
-  raw_.command({"SET", lock_key, "holdfast_readers", "PX", "20000"});
-  auto const reading = after({"ZADD", names::readers(lock_name), alive, std::string{ben}});
-  EXPECT_NE(after({"ZADD", names::readers(lock_name), "1", std::string{ben}}), reading);
-  raw_.del(lock_key);
-  auto const out = after({"ZADD", lock_key, alive, std::string{ben}});
-  EXPECT_NE(after({"ZADD", lock_key, "1", std::string{ben}}), out);
-}
-
-TEST_F(pulse_script, takes_no_holder_for_a_free_lock) {
-  for (std::string const holder : {" x", "", " "})
-    EXPECT_THAT(after({"SET", lock_key, holder}), testing::Not(testing::StartsWith(" "))) << holder;
-  raw_.del(lock_key);
-  EXPECT_EQ(after({"ZADD", names::permit_queue(lock_name), "1", std::string{ben}}), "  1") << "who waits";
-}
-
 TEST(states_script, replies_of_each_what_state_replies) {
   auto raw = empty_server().raw();
   raw.command({"SET", lock_key, std::string{caller}, "PX", "20000"});
@@ -424,20 +333,6 @@ TEST(sift_sets_script, finds_the_permits_among_sorted_sets) {
   auto const refused = raw.command(eval(question));
   raw.command({"ACL", "SETUSER", "default", "+@all"});
   EXPECT_TRUE(refused.is_error());
-}
-
-TEST_F(pulse_script, is_the_same_when_the_ttl_alone_differs) {
-  auto const first = after({"SET", lock_key, std::string{caller}, "PX", "20000"});
-  EXPECT_EQ(after({"PEXPIRE", lock_key, "40000"}), first);
-  EXPECT_THAT(pulse(), is_array({is_text(first),
-                                 is_number(testing::AllOf(testing::Gt(20'000), testing::Le(40'000)))}));
-}
-
-TEST_F(pulse_script, changes_nothing) {
-  raw_.command({"HSET", lock_key, "owner", "1"});
-  auto const before = raw_.info("persistence", "rdb_changes_since_last_save");
-  (void)pulse();
-  EXPECT_EQ(raw_.info("persistence", "rdb_changes_since_last_save"), before);
 }
 
 }  // namespace holdfast::contract::inspect_test

@@ -11,12 +11,12 @@ condition_wait::condition_wait(engine::core& engine, std::string const& name, le
     : core_{engine},
       name_{name},
       lease_{held},
-      seat_{core_, plain::condition, plain::seat_of_waiter(name, held.number())},
-      lock_{core_, held.queue().lock_recipe(), name} {}
+      seat_{engine.shared_from_this(), plain::condition, plain::seat_of_waiter(name, held.number())},
+      lock_{engine.shared_from_this(), held.queue().lock_recipe(), name} {}
 
 condition_wait::~condition_wait() {
   if (waits_ && lease_.status() != lease_state::state::held)
-    core_.lay_downs().abandon_wait(lease_, *seat_.queue);
+    core_.lay_downs().abandon_wait(lease_, *seat_.queue());
   if (laid_down_) core_.lay_downs().miss(lease_, cause_);
 }
 
@@ -49,7 +49,7 @@ void condition_wait::was_notified(engine::lease_state_ptr& notified) noexcept {
 bool condition_wait::goes_on_after(error const& failure) noexcept {
   missed(failure);
   if (failure.code() != errc::cancelled && failure.code() != errc::unreachable) return false;
-  core_.lay_downs().abandon_wait(lease_, *seat_.queue);
+  core_.lay_downs().abandon_wait(lease_, *seat_.queue());
   waits_ = false;
   return true;
 }

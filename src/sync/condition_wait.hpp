@@ -6,20 +6,9 @@
 #include <string>
 
 #include "engine/core.hpp"
+#include "sync/pinned_queue.hpp"
 
 namespace holdfast::sync {
-
-/// A lock queue for the length of a call.
-struct pinned {
-  engine::core& core;
-  engine::lock_queue_ptr queue;
-
-  pinned(engine::core& engine, engine::recipe const& kind, std::string_view name)
-      : core{engine}, queue{core.pin(kind, name)} {}
-  pinned(pinned const&) = delete;
-  pinned& operator=(pinned const&) = delete;
-  ~pinned() { core.unpin(queue); }
-};
 
 /// Should it end early, its lease is lost, and it doesn't wait any more. `name` and the lease must outlive
 /// it.
@@ -35,7 +24,7 @@ class condition_wait {
   void has_begun() noexcept { laid_down_ = true; }
 
   /// What is acquired until the notification comes, and how.
-  [[nodiscard]] engine::lock_queue_ptr const& seat() const noexcept { return seat_.queue; }
+  [[nodiscard]] engine::lock_queue_ptr const& seat() const noexcept { return seat_.queue(); }
   [[nodiscard]] engine::effective_options_ptr seat_options() const;
   [[nodiscard]] engine::lock_calls::particulars seat_particulars() const;
   void was_notified(engine::lease_state_ptr& notified) noexcept;
@@ -47,7 +36,7 @@ class condition_wait {
   std::cv_status has_left(resp::reply const* reply) noexcept;
 
   /// The same kind of lock, with the same options.
-  [[nodiscard]] engine::lock_queue_ptr const& lock() const noexcept { return lock_.queue; }
+  [[nodiscard]] engine::lock_queue_ptr const& lock() const noexcept { return lock_.queue(); }
   [[nodiscard]] engine::effective_options_ptr lock_options() const;
   [[nodiscard]] static engine::lock_calls::particulars lock_particulars();
   void missed(error const& failure) noexcept;
@@ -58,8 +47,8 @@ class condition_wait {
   engine::core& core_;
   std::string const& name_;
   engine::lease_state& lease_;
-  pinned seat_;
-  pinned lock_;
+  pinned_queue seat_;
+  pinned_queue lock_;
   loss_cause cause_ = loss_cause::unreachable;
   bool waits_ = false;      ///< the server may have it among the waiters
   bool laid_down_ = false;  ///< the lease is given back, and not taken up again

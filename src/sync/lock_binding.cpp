@@ -10,12 +10,9 @@ namespace holdfast::sync {
 
 lock_binding::lock_binding(client& redis, std::string name, lock_options const& options,
                            engine::recipe const& kind, int size)
-    : core_{engine::access::core_of(redis)},
-      name_{std::move(name)},
-      options_{core_->effective(options, size)},
-      queue_{core_->pin(kind, name_)} {}
-
-lock_binding::~lock_binding() { core_->unpin(queue_); }
+    : name_{std::move(name)},
+      pinned_{engine::access::core_of(redis), kind, name_},
+      options_{core()->effective(options, size)} {}
 
 std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_token const& stop,
                                            int amount) const {
@@ -25,7 +22,7 @@ std::optional<lease> lock_binding::acquire(engine::wait_limit wait, std::stop_to
 std::optional<lease> lock_binding::acquire_with(engine::effective_options_ptr const& options,
                                                 engine::wait_limit wait, std::stop_token const& stop,
                                                 int amount) const {
-  auto granted = core_->locks().acquire(queue_, options, wait, stop, amount);
+  auto granted = core()->locks().acquire(queue(), options, wait, stop, amount);
   if (!granted) return std::nullopt;
   return engine::lease_state::handle(std::move(granted));
 }
@@ -39,8 +36,8 @@ void lock_binding::async_acquire_with(engine::effective_options_ptr const& optio
                                       exclusive_lock::acquire_handler done, std::stop_token stop,
                                       int amount) const {
   check_handler(done, name_);
-  core_->locks().async_acquire(
-      queue_, options, wait, std::move(stop),
+  core()->locks().async_acquire(
+      queue(), options, wait, std::move(stop),
       [done = std::move(done)](engine::lease_state_ptr granted,
                                std::shared_ptr<error const> const& failure) mutable {
         std::optional<lease> result;
@@ -51,20 +48,20 @@ void lock_binding::async_acquire_with(engine::effective_options_ptr const& optio
 }
 
 std::uint64_t lock_binding::take(engine::wait_limit wait, std::stop_token const& stop, int amount) const {
-  auto granted = core_->locks().acquire(queue_, options_, wait, stop, amount);
+  auto granted = core()->locks().acquire(queue(), options_, wait, stop, amount);
   if (!granted) return 0;
   auto const number = granted->number();
-  core_->leases().forget(granted);
+  core()->leases().forget(granted);
   return number;
 }
 
 void lock_binding::async_take(engine::wait_limit wait, take_handler done, std::stop_token stop,
                               int amount) const {
   check_handler(done, name_);
-  core_->locks().async_acquire(
-      queue_, options_, wait, std::move(stop),
-      [core = core_.get(), done = std::move(done)](engine::lease_state_ptr granted,
-                                                   std::shared_ptr<error const> const& failure) mutable {
+  core()->locks().async_acquire(
+      queue(), options_, wait, std::move(stop),
+      [core = core().get(), done = std::move(done)](engine::lease_state_ptr granted,
+                                                    std::shared_ptr<error const> const& failure) mutable {
         auto const number = granted ? granted->number() : 0;
         if (granted) core->leases().forget(granted);
         done(number, failure ? thrown(*failure) : nullptr);

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "engine/core.hpp"
+#include "sync/pinned_queue.hpp"
 
 namespace holdfast::sync {
 
@@ -25,13 +26,13 @@ class lock_binding {
   /// The name and the options must have been checked. `size`: see engine::acquire_request.
   lock_binding(client& redis, std::string name, lock_options const& options, engine::recipe const& kind,
                int size = 0);
-  ~lock_binding();
+  ~lock_binding() = default;
   lock_binding(lock_binding const&) = delete;
   lock_binding& operator=(lock_binding const&) = delete;
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
-  [[nodiscard]] std::shared_ptr<engine::core> const& core() const noexcept { return core_; }
-  [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
+  [[nodiscard]] std::shared_ptr<engine::core> const& core() const noexcept { return pinned_.core(); }
+  [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return pinned_.queue(); }
   [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
 
   /// `amount`: the permits wanted. On Redisson's wire, where a lease has one permit: how many permits there
@@ -55,10 +56,9 @@ class lock_binding {
   void async_take(engine::wait_limit wait, take_handler done, std::stop_token stop, int amount = 1) const;
 
  private:
-  std::shared_ptr<engine::core> core_;
   std::string name_;
+  pinned_queue pinned_;
   engine::effective_options_ptr options_;
-  engine::lock_queue_ptr queue_;
 };
 
 }  // namespace holdfast::sync

@@ -227,11 +227,10 @@ slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<multi_name 
 
 slot_group::slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
                        engine::recipe const& kind, lock_options const& options)
-    : core_{std::move(core)},
-      options_to_acquire_{core_->effective(without_keep(in_order_of(kind, options)), size_of(sorted))},
-      options_{options.keep ? core_->effective(in_order_of(kind, options), size_of(sorted))
+    : pinned_{std::move(core), kind, queue_name(sorted)},
+      options_to_acquire_{this->core().effective(without_keep(in_order_of(kind, options)), size_of(sorted))},
+      options_{options.keep ? this->core().effective(in_order_of(kind, options), size_of(sorted))
                             : options_to_acquire_},
-      queue_{core_->pin(kind, queue_name(sorted))},
       amount_{sorted.size() == 1 ? static_cast<int>(sorted.front().count) : 1} {}
 
 std::vector<lease> take_together(slot_groups const& all, engine::wait_limit wait,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "sync/pinned_queue.hpp"
 
 namespace holdfast::sync {
 
@@ -21,14 +22,9 @@ class slot_group {
  public:
   slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
              lock_options const& options);
-  slot_group(slot_group&&) noexcept = default;
-  slot_group& operator=(slot_group&&) = delete;
-  ~slot_group() {
-    if (core_) core_->unpin(queue_);
-  }
 
-  [[nodiscard]] engine::core& core() const noexcept { return *core_; }
-  [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return queue_; }
+  [[nodiscard]] engine::core& core() const noexcept { return *pinned_.core(); }
+  [[nodiscard]] engine::lock_queue_ptr const& queue() const noexcept { return pinned_.queue(); }
   [[nodiscard]] engine::effective_options_ptr const& options() const noexcept { return options_; }
   /// The same without `keep`, as acquired: until all groups are, a lease may have to be given back.
   [[nodiscard]] engine::effective_options_ptr const& options_to_acquire() const noexcept {
@@ -41,10 +37,9 @@ class slot_group {
   slot_group(std::shared_ptr<engine::core> core, std::span<multi_name const> sorted,
              engine::recipe const& kind, lock_options const& options);
 
-  std::shared_ptr<engine::core> core_;
+  pinned_queue pinned_;
   engine::effective_options_ptr options_to_acquire_;
   engine::effective_options_ptr options_;
-  engine::lock_queue_ptr queue_;
   int amount_;
 };
 

@@ -195,7 +195,6 @@ bool core::shut() noexcept {
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   delayed_.run_all();
   owed_.clear();
-  contention_.contending.stop_mending();
   ask_all_again_.disarm();
   queues_.remove_contenders();
   if (moments_) moments_->closed(boot_clock::now());

@@ -45,7 +45,6 @@ class contenders {
   void ask_again_soon(lock_queue& queue, std::uint64_t number, time_point now) noexcept;
   /// There was no memory to begin a contender.
   void mend_soon(time_point now) noexcept;
-  void stop_mending() noexcept { mending_.disarm(); }
 
  private:
   reactor::loop& loop_;

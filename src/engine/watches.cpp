@@ -130,7 +130,8 @@ void watches::ask(watch_ptr const& watched, time_point now) {
       on_answer(watched);
     });
   } catch (std::bad_alloc const&) {
-    if (std::exchange(watched->asking, false)) loop_.add_interest(-1);
+    watched->asking = false;
+    loop_.add_interest(-1);
     loop_.arm(watched->next, now + memory_pause);
   }
 }

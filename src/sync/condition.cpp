@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "scripts/condition.hpp"
@@ -147,15 +148,14 @@ std::cv_status condition::wait_within(lease& held, std::optional<std::chrono::na
                                       std::stop_token stop) {
   auto& state = impl_->own(held);
   if (stop.stop_requested()) return std::cv_status::no_timeout;
-  auto const begun = std::chrono::steady_clock::now();
+  auto const end = time ? boot_clock::now() + *time : time_point::max();
   auto status = std::cv_status::no_timeout;
   lease next;
   {
     blocking_wait wait{*impl_->core, impl_->name(), state};
     wait.begin();
     if (time) {
-      time = std::max<std::chrono::nanoseconds>(*time - (std::chrono::steady_clock::now() - begun),
-                                                std::chrono::nanoseconds{1});
+      time = std::max<std::chrono::nanoseconds>(end - boot_clock::now(), std::chrono::nanoseconds{1});
     }
     status = wait.await(time, stop);
     next = wait.take_up();

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <future>
 #include <holdfast/barrier.hpp>
+#include <holdfast/condition.hpp>
 #include <holdfast/election.hpp>
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fence.hpp>
@@ -121,6 +122,26 @@ TEST_F(kinds_in_memory, a_history_says_each_second_that_a_holder_is_alive) {
     for (auto second = 0; second != 3; ++second) time.advance(1s);
   }
   EXPECT_GE(count_in(seen.path(), "\"alive\""), 3u);
+}
+
+TEST_F(kinds_in_memory, a_wait_on_a_condition_is_no_longer_where_it_begins_slowly) {
+  mutex m{redis, "orders"};
+  condition changed{redis, "orders"};
+  auto held = m.acquire();
+  std::atomic<bool> over = false;
+  auto slow = servers.hold_replies();
+  auto const sent = redis.stats().commands;
+  std::jthread const waits{[&] {
+    EXPECT_EQ(changed.wait_for(held, 2s), std::cv_status::timeout);
+    over = true;
+  }};
+  EXPECT_TRUE(memory::until([&] { return redis.stats().commands > sent; }));
+  time.advance(1500ms);
+  slow.end();
+  EXPECT_TRUE(memory::until([&] { return redis.stats().waiting_now == 1; }));
+  time.advance(600ms);
+  EXPECT_TRUE(memory::until([&] { return over.load(); }));
+  time.advance(2s);
 }
 
 TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {

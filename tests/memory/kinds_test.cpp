@@ -124,6 +124,25 @@ TEST_F(kinds_in_memory, a_history_says_each_second_that_a_holder_is_alive) {
   EXPECT_GE(count_in(seen.path(), "\"alive\""), 3u);
 }
 
+TEST_F(kinds_in_memory, a_history_says_again_that_a_caller_has_its_place_after_the_connection_broke) {
+  memory::history seen;
+  {
+    auto const held = mutex{redis, "orders"}.acquire();
+    auto recorded = servers.connect({.history = seen.path()});
+    mutex m{recorded, "orders"};
+    std::atomic<bool> got = false;
+    m.async_acquire([&](std::optional<lease> const&, std::exception_ptr const&) { got = true; });
+    time.settle();
+    EXPECT_EQ(count_in(seen.path(), "\"queued\""), 1u);
+    servers.break_connections();
+    EXPECT_TRUE(servers.lose("orders"));
+    time.advance(1s);
+    EXPECT_TRUE(got);
+    EXPECT_EQ(count_in(seen.path(), "\"queued\""), 2u);
+  }
+  EXPECT_TRUE(seen.judge().empty());
+}
+
 TEST_F(kinds_in_memory, a_wait_on_a_condition_is_no_longer_where_it_begins_slowly) {
   mutex m{redis, "orders"};
   condition changed{redis, "orders"};

@@ -15,6 +15,7 @@
 #include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/semaphore.hpp>
+#include <holdfast/shared_mutex.hpp>
 #include <holdfast/testing.hpp>
 #include <iterator>
 #include <optional>
@@ -161,6 +162,15 @@ TEST_F(kinds_in_memory, a_wait_on_a_condition_is_no_longer_where_it_begins_slowl
   time.advance(600ms);
   EXPECT_TRUE(memory::until([&] { return over.load(); }));
   time.advance(2s);
+}
+
+TEST_F(kinds_in_memory, a_reader_beside_redisson_is_held_for_as_many_renewals_as_its_caller_says) {
+  shared_mutex m{redis, "orders", {.ttl = 60s, .max_renewals = 1, .wire = wire::redisson}};
+  auto const held = m.acquire_shared();
+  time.advance(70s);
+  EXPECT_TRUE(held.valid()) << "it was renewed once, but not as early as one that is renewed again and again";
+  time.advance(10s);
+  EXPECT_EQ(held.lost_because(), loss_cause::limit_reached);
 }
 
 TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {

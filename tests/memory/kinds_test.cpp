@@ -173,6 +173,30 @@ TEST_F(kinds_in_memory, a_reader_beside_redisson_is_held_for_as_many_renewals_as
   EXPECT_EQ(held.lost_because(), loss_cause::limit_reached);
 }
 
+TEST_F(kinds_in_memory, a_thread_says_what_it_waits_for_at_most_once_over_a_connection_that_breaks) {
+  auto other = servers.connect();
+  auto held = mutex{other, "b"}.acquire();
+  auto waiting = servers.connect({.recheck = 30s});
+  mutex a{waiting, "a", {.detect_deadlock = true}};
+  mutex b{waiting, "b", {.detect_deadlock = true}};
+  std::jthread const waits{[&] {
+    auto const outer = a.acquire();
+    b.acquire().release();
+  }};
+  EXPECT_TRUE(memory::until([&] { return waiting.stats().waiting_now == 1; }));
+  time.advance(1500ms);
+  auto slow = servers.hold_replies();
+  auto const sent = waiting.stats().commands;
+  time.advance(1s);
+  EXPECT_GT(waiting.stats().commands, sent);
+  auto const resent = waiting.stats().resent;
+  servers.break_connections();
+  slow.end();
+  time.advance(100ms);
+  EXPECT_EQ(waiting.stats().resent, resent) << "a late copy would count as a later statement";
+  held.release();
+}
+
 TEST_F(kinds_in_memory, an_observer_ends_only_after_its_handler_has) {
   election chosen{redis, "chief"};
   std::promise<void> called, handler_ended;

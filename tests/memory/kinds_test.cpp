@@ -108,9 +108,10 @@ TEST_F(kinds_in_memory, a_history_says_that_a_number_is_about_to_be_set) {
     expiring_semaphore slots{recorded, "slots"};
     EXPECT_TRUE(slots.try_set_permits(2));
     slots.set_permits(3);
+    EXPECT_TRUE((semaphore{recorded, "seats"}.try_set_permits(4)));
   }
-  EXPECT_EQ(count_in(seen.path(), "\"setting\""), 2u);
-  EXPECT_EQ(count_in(seen.path(), "\"set\""), 2u);
+  EXPECT_EQ(count_in(seen.path(), "\"setting\""), 3u);
+  EXPECT_EQ(count_in(seen.path(), "\"set\""), 3u);
   EXPECT_TRUE(seen.judge().empty());
 }
 

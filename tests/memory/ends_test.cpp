@@ -15,8 +15,11 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 
+#include "engine/access.hpp"
+#include "engine/core.hpp"
 #include "support/sanitizers.hpp"
 
 namespace holdfast {
@@ -133,6 +136,15 @@ void take_turns_with_oneself(memory::deployment const& servers) {
   m.acquire().release();
 }
 
+bool ends_well(pid_t child) {
+  auto status = 0;
+  if (memory::until([&] { return ::waitpid(child, &status, WNOHANG) == child; }))
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  return false;
+}
+
 /// It may end as it is: what it has isn't destroyed.
 bool child_has_a_deployment() {
   auto const child = ::fork();
@@ -141,12 +153,7 @@ bool child_has_a_deployment() {
     take_turns_with_oneself(own);
     ::_exit(0);
   }
-  auto status = 0;
-  if (memory::until([&] { return ::waitpid(child, &status, WNOHANG) == child; }))
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  ::kill(child, SIGKILL);
-  ::waitpid(child, &status, 0);
-  return false;
+  return ends_well(child);
 }
 
 TEST(fork_in_memory, lets_a_child_have_a_deployment_whatever_its_parent_is_at) {
@@ -159,6 +166,27 @@ TEST(fork_in_memory, lets_a_child_have_a_deployment_whatever_its_parent_is_at) {
     while (!stop.stop_requested()) take_turns_with_oneself(servers);
   }};
   for (auto i = 0; i != 16 && !HasFailure(); ++i) EXPECT_TRUE(child_has_a_deployment());
+}
+
+/// Forks while this thread has the client's lock, and so the child has it, too. Whether the child can say
+/// something all the same, which is nothing.
+bool child_with_the_lock_warns(client& redis) {
+  auto const core = engine::access::core_of(redis);
+  auto child = -1;
+  core->warn([&] {
+    child = ::fork();
+    if (child != 0) return "";
+    core->warn([] { return "a child has nothing to say"; });
+    ::_exit(0);
+  });
+  return ends_well(child);
+}
+
+TEST(fork_in_memory, lets_a_child_say_nothing_whatever_lock_its_parent_has) {
+  if (test::under_thread_sanitizer) GTEST_SKIP() << "a forked child has none of the threads that it counts";
+  memory::deployment servers;
+  auto redis = servers.connect({.log = [](log_level, std::string_view) {}});
+  EXPECT_TRUE(child_with_the_lock_warns(redis));
 }
 
 TEST(clock_in_memory, moves_forward_and_not_beyond_a_century) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <holdfast/client.hpp>
+#include <holdfast/latch.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/quorum_mutex.hpp>
@@ -33,6 +34,18 @@ TEST_F(refusal_without_a_server, is_of_names_that_are_empty_or_too_long) {
   EXPECT_NO_THROW((mutex{redis_, std::string(65536, 'x')}));
   expect_refusal([&] { mutex const m{redis_, std::string(65537, 'x')}; }, "at most 65536 bytes, not 65537");
   expect_refusal([&] { mutex const m{redis_, ""}; }, "a lock needs a name");
+}
+
+TEST_F(refusal_without_a_server, is_of_names_of_numbers_that_are_too_long) {
+  EXPECT_NO_THROW((latch{redis_, std::string(65536, 'x')}));
+  expect_refusal([&] { latch const l{redis_, std::string(65537, 'x')}; }, "at most 65536 bytes, not 65537");
+}
+
+TEST_F(refusal_without_a_server, is_of_names_that_only_a_cluster_has_no_slot_for) {
+  client of_cluster{"redis+cluster://a,b,c"};
+  EXPECT_NO_THROW((mutex{redis_, "{orders"}));
+  EXPECT_NO_THROW((mutex{of_cluster, "{orders}"}));
+  expect_refusal([&] { mutex const m{of_cluster, "{orders"}; }, "can't be used in a cluster");
 }
 
 TEST_F(refusal_without_a_server, is_of_numbers_of_permits_that_make_no_sense) {

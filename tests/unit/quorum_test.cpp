@@ -1,6 +1,8 @@
 #include "engine/quorum/quorum.hpp"
 
 #include <array>
+#include <functional>
+#include <new>
 #include <optional>
 
 #include "script/call.hpp"
@@ -19,7 +21,11 @@ using testing::IsEmpty;
 class scripted_master final : public topology::deployment {
  public:
   void send(net::request&& request) override {
-    if (request.script == nullptr) return;  // it isn't asked who it is
+    if (request.script == nullptr) {
+      on_probe();
+      probe_ = std::move(request);
+      return;
+    }
     if (shut_reason_) {
       request.done({.failure = shut_reason_, .sent_at = boot_clock::now()});
       return;
@@ -39,7 +45,8 @@ class scripted_master final : public topology::deployment {
     auto asked = std::move(unanswered_.at(0));
     unanswered_.pop_front();
     if (asked.done)
-      asked.done({.reply = std::move(reply), .sent_at = boot_clock::now(), .sent = true, .resent = resent});
+      asked.done(
+          {.reply = std::move(reply), .sent_at = boot_clock::now() - takes, .sent = true, .resent = resent});
   }
   void answer(std::int64_t number) { answer(resp::make_integer(number)); }
   void refuse(std::string words, bool resent = false) { answer(resp::make_error(std::move(words)), resent); }
@@ -52,12 +59,28 @@ class scripted_master final : public topology::deployment {
     answer(resp::make_array(std::move(busy)));
   }
 
+  void break_connection() {
+    auto asked = std::move(unanswered_.at(0));
+    unanswered_.pop_front();
+    asked.done({.failure = std::make_shared<error const>(errc::unreachable, "it broke"),
+                .sent_at = boot_clock::now(),
+                .sent = true});
+  }
+
+  /// Says who it is, when it was asked.
+  void introduce() {
+    probe_.done({.reply = resp::make_text("run_id:1"), .sent_at = boot_clock::now(), .sent = true});
+  }
+  std::function<void()> on_probe = [] {};  ///< it is asked that
+  std::chrono::nanoseconds takes{};        ///< for an answer
+
   /// What was sent since the last call.
   [[nodiscard]] std::vector<std::string> take_sent() { return std::exchange(sent_, {}); }
 
  private:
   std::vector<std::string> sent_;
   std::deque<net::request> unanswered_;
+  net::request probe_;
   std::shared_ptr<error const> shut_reason_;
 };
 
@@ -289,6 +312,40 @@ TEST_F(a_quorum, is_idle_while_it_waits_for_masters_that_are_away) {
   pass(500ms);
   pass(5ms);
   EXPECT_TRUE(quorum_.idle());
+}
+
+TEST_F(a_quorum, asks_a_silent_master_whether_it_is_there_also_after_there_was_no_memory_for_that) {
+  ask();
+  masters_[2]->introduce();
+  auto asked = 0;
+  masters_[2]->on_probe = [&asked] {
+    if (++asked == 1) throw std::bad_alloc{};
+  };
+  masters_[0]->grant();
+  masters_[1]->grant();
+  pass(500ms);
+  pass(5ms);
+  EXPECT_EQ(asked, 1);
+  pass(20ms);
+  EXPECT_EQ(asked, 2);
+}
+
+TEST_F(a_quorum, waits_for_no_answer_of_a_master_whose_connection_broke_when_it_was_overdue) {
+  ask();
+  masters_[1]->introduce();
+  masters_[0]->grant();
+  masters_[1]->grant();
+  masters_[2]->takes = 40ms;  // so it is given more time from here on
+  masters_[2]->grant();
+  for (auto* const master : masters_) (void)master->take_sent();
+  release();
+  masters_[0]->answer(1);
+  masters_[1]->on_probe = [this] { masters_[1]->break_connection(); };
+  pass(50ms);
+  pass(5ms);
+  EXPECT_THAT(released_, IsEmpty());
+  masters_[2]->answer(0);
+  EXPECT_EQ(released_.size(), 1u) << "nothing is left to wait for";
 }
 
 TEST_F(a_quorum, keeps_a_released_vote_for_a_waiter_however_long_that_one_has_waited) {

@@ -19,7 +19,7 @@ TEST(objects_of_one_name, may_come_and_go_on_many_threads_at_once) {
     threads.reserve(4);
     for (auto i = 0; i != 4; ++i) {
       threads.emplace_back([&redis] {
-        for (auto round = 0; round != 5'000; ++round) {
+        for (auto round = 0; round != 3'000; ++round) {
           mutex const one{redis, "orders"};
           multi_mutex const several{redis, {"orders", "parts"}};
         }

@@ -48,6 +48,11 @@ TEST_F(refusal_without_a_server, is_of_names_that_only_a_cluster_has_no_slot_for
   expect_refusal([&] { mutex const m{of_cluster, "{orders"}; }, "can't be used in a cluster");
 }
 
+TEST_F(refusal_without_a_server, is_of_a_ttl_that_is_out_of_range) {
+  EXPECT_NO_THROW((mutex{redis_, "orders", {.ttl = 10ms}}));
+  expect_refusal([&] { mutex const m{redis_, "orders", {.ttl = 9ms}}; }, "ttl of lock \"orders\"");
+}
+
 TEST_F(refusal_without_a_server, is_of_numbers_of_permits_that_make_no_sense) {
   auto const take = [&](std::int64_t count, std::int64_t size) {
     return [this, count, size] {

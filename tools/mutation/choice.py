@@ -99,6 +99,26 @@ def standing():
     return chosen, gone
 
 
+def with_others_for(chosen, gone):
+    """These, with another place for each number whose text is no more: where the same is done to the same text now, as it was moved; or
+    another of its file, or else of its folder, by chance."""
+    rows = {int(number): (path, int(which), what)
+            for number, path, which, what in (line.split("\t") for line in SAMPLE.read_text().splitlines())}
+    whole = dict(chosen)
+    for number in gone:
+        path, which, what = rows[number]
+        taken = {place.key() for place in whole.values()}
+        free = [place for place in candidates()[path.startswith("scripts/")] if place.key() not in taken
+                and fits(place, [other for other in whole.values() if other.path == place.path])]
+        folder = str(pathlib.PurePath(path).parent)
+        moved = [place for place in free if place.what == what]
+        near = ([place for place in moved if place.which == which] or moved or [place for place in free if place.path == path]
+                or [place for place in free if str(pathlib.PurePath(place.path).parent) == folder])
+        if near:
+            whole[number] = random.Random(number).choice(near)
+    return whole
+
+
 def keep(chosen):
     SAMPLE.write_text("".join(f"{number}\t{place.path}\t{place.which}\t{place.what}\n" for number, place in sorted(chosen.items())))
 

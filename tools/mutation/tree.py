@@ -19,6 +19,11 @@ PROGRAMS = {"unit": "unit", "threads": "threads", "memory": "memory", "contract"
             "asynchronous": "asynchronous", "laws": "laws", "fault": "fault", "pressure": "pressure", "cli_test": "cli"}  # and its folder
 
 
+# What a compiler says of a line that has to do with an error: GCC's words, and clang's.
+BLAMED = re.compile(r"tree/(src/[\w/.]+):(\d+):\d+: +(?:(?:fatal )?error|required from|note: (?:.*was not declared|in instantiation|declared here|"
+                    r"non-constexpr function 'on_at_run_time'))")
+
+
 def put(path, data):
     if path.exists() and path.read_bytes() == data:
         return
@@ -74,7 +79,7 @@ def with_scripts_chosen_at_run_time(text):
 
 def without_those_in(output, chosen):
     """Leaves out what doesn't compile: the mutants of the lines that the compiler names."""
-    wrong = {(match[1], int(match[2])) for match in re.finditer(r"tree/(src/[\w/.]+):(\d+):\d+: +(?:error|required from|note: .*was not declared)", output)}
+    wrong = {(match[1], int(match[2])) for match in re.finditer(BLAMED, output)}
     dropped = set()
     for number, place in chosen.items():
         if place.is_script:
@@ -88,6 +93,10 @@ def without_those_in(output, chosen):
     return {number: each for number, each in chosen.items() if number not in dropped}
 
 
+def compiler():
+    return re.search(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", (BUILD / "CMakeCache.txt").read_text(), re.M)[1]
+
+
 def compile_library(chosen):
     """What of it compiles. First all headers in one unit, since each of them costs many."""
     write(chosen)
@@ -96,7 +105,7 @@ def compile_library(chosen):
     while True:
         headers = sorted({place.path for place in chosen.values() if place.path.endswith(".hpp")})
         put(PLACE / "headers.cpp", "".join(f'#include "{path[4:]}"\n' for path in headers).encode())
-        done = subprocess.run(["c++", "-std=c++20", "-w", "-fsyntax-only", f"-I{TREE}/src", f"-I{TREE}/include", f"-I{BUILD}/generated",
+        done = subprocess.run([compiler(), "-std=c++20", "-w", "-fsyntax-only", f"-I{TREE}/src", f"-I{TREE}/include", f"-I{BUILD}/generated",
                                "-DBOOST_ASIO_NO_DEPRECATED", PLACE / "headers.cpp"], capture_output=True, text=True)
         if done.returncode == 0:
             break

@@ -184,7 +184,6 @@ void check_fits_etcd(run_options const& options) {
   };
   constexpr auto later = "isn't there on etcd by now (docs/etcd.md)";
   if (!options.with.empty()) refuse("--with", later);
-  if (options.side == run_side::slot) refuse(option_of(options.side), later);
   if (options.limit)
     refuse("--once-per and --at-most-every", "nobody writes down on etcd when a job last ran");
   if (options.keep) refuse("--keep", "on etcd a key lasts no longer than its process and a ttl");

@@ -67,7 +67,7 @@ std::vector<probe::owned_hold> holds_on_etcd(client& etcd, std::string const& na
   std::vector<probe::owned_hold> holds;
   for (auto const& each : seen.holders) {
     if (seen.leads || std::ranges::find(owners, each.process.owner) != owners.end())
-      holds.push_back({.side = each.side});
+      holds.push_back({.side = each.side, .permits = seen.permits.value_or(0)});
   }
   return holds;
 }

@@ -41,6 +41,17 @@ void async_requests::ask_until_ready(std::span<std::string_view const> command, 
       std::move(done)));
 }
 
+void async_requests::ask_viewer(std::function<void(etcd::viewer&, failure_handler)> send, handler done) {
+  start(std::make_shared<pending>(
+      client_.options,
+      [this, send = std::move(send)](handler on_response) {
+        send(*backend_.viewer(),
+             [answered = std::make_shared<handler>(std::move(on_response))](
+                 std::shared_ptr<error const> failure) { (*answered)({.failure = std::move(failure)}); });
+      },
+      std::move(done)));
+}
+
 void async_requests::start(std::shared_ptr<pending> const& request) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};

@@ -1,6 +1,7 @@
 /// Requests that are about no lock queue, of callers that don't wait for the response.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -26,6 +27,10 @@ class async_requests {
   void ask_until_ready(call script, handler done, scripting::send_options send = {});
   /// The same with a plain command, for the slot of `key`.
   void ask_until_ready(std::span<std::string_view const> command, std::string_view key, handler done);
+  /// `send` gets the backend's viewer, and a handler for the failure (null: none). See
+  /// server_calls::ask_viewer.
+  using failure_handler = std::function<void(std::shared_ptr<error const>)>;
+  void ask_viewer(std::function<void(etcd::viewer&, failure_handler)> send, handler done);
 
  private:
   struct pending;

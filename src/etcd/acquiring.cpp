@@ -5,14 +5,13 @@
 #include <variant>
 
 #include "etcd/keys.hpp"
+#include "etcd/latch_keys.hpp"
+#include "etcd/permit_keys.hpp"
 
 namespace holdfast::etcd {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// How often one request begins anew, because the lease has ended meanwhile, or somebody has deleted the key.
-constexpr int most_beginnings = 5;
 
 /// Not known: the holder's lease may be extended at any time.
 constexpr milliseconds unknown_ttl{-2};
@@ -34,6 +33,11 @@ void acquiring::acquire(engine::recipe const& lock_recipe, std::string_view name
 template <class Answer>
 void acquiring::finish_failed(attempt_ptr const& asked, response<Answer> const& answer) {
   finish(asked, server_.no_outcome<engine::verdict>(answer));
+}
+
+void acquiring::fail(attempt_ptr const& asked, std::string const& reason) {
+  finish(asked, {.content = engine::failed{.reason = std::make_shared<error const>(
+                                               errc::wrong_type, client_.url + ": " + reason)}});
 }
 
 void acquiring::begin(attempt_ptr const& asked) {
@@ -64,7 +68,9 @@ void acquiring::begin(attempt_ptr const& asked) {
       return;
     }
     places_.name_key(granted);
-    if (granted.revision == 0) {
+    if (granted.revision == 0 && granted.amount != 0) {
+      make_permit(asked);
+    } else if (granted.revision == 0) {
       make_key(asked);
     } else {
       look(asked);
@@ -88,20 +94,26 @@ void acquiring::make_key(attempt_ptr const& asked) {
                    [this, asked](response<outcome>&& answer) { on_made(asked, std::move(answer)); });
 }
 
-void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
+bool acquiring::was_carried_out(attempt_ptr const& asked, response<outcome> const& answer) {
   auto& own = *asked->own;
   own.unsure = own.unsure || answer.resent;
   if (answer.ended.type == status::kind::no_such_lease) {
     leases_.note_over(own.lease);
     begin(asked);
-    return;
+    return false;
   }
   if (!answer.ok()) {
     own.unsure = own.unsure || (answer.failure && answer.sent);
     finish_failed(asked, answer);
-    return;
+    return false;
   }
   leases::note_majority(*own.lease, answer.value, answer.sent_at);
+  return true;
+}
+
+void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
+  if (!was_carried_out(asked, answer)) return;
+  auto& own = *asked->own;
   auto const revision = answer.value.revision;
   auto& answers = answer.value.answers;
   if (answer.value.succeeded) {
@@ -117,7 +129,7 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
   }
   auto const& made_before = answers.at(0).keys;
   if (made_before.empty()) {  // it only tries, and there is another one
-    finish_busy(asked, answers.at(1));
+    finish_busy(asked, busy_behind(own, answers.at(1)));
   } else if (made_before.front().value == own.value) {
     own.revision = made_before.front().create_revision;
     own.ahead = answers.at(1).count;
@@ -143,7 +155,11 @@ void acquiring::remove_stale(attempt_ptr const& asked, key_value const& stale) {
 void acquiring::look(attempt_ptr const& asked) {
   auto const& own = *asked->own;
   transaction request{.when = {{.key = own.key, .equals = own.revision}}};
-  queue_position::ask(request, prefix_, own);
+  if (own.amount != 0) {
+    permit_position::ask(request.then, keys::folder(prefix_, own.name), own.revision);
+  } else {
+    queue_position::ask(request, prefix_, own);
+  }
   server_.transact(std::move(request), asked->send,
                    [this, asked](response<outcome>&& answer) { on_looked(asked, std::move(answer)); });
 }
@@ -163,7 +179,23 @@ void acquiring::on_looked(attempt_ptr const& asked, response<outcome>&& answer) 
   }
   leases::note_majority(*own.lease, answer.value, answer.sent_at);
   auto const revision = answer.value.revision;
-  on_position(asked, queue_position{own, std::move(answer.value), 0}, revision);
+  if (own.amount != 0) {
+    on_permit_position(asked, permit_position{own.key, own.amount, answer.value.answers}, revision);
+  } else {
+    on_position(asked, queue_position{own, std::move(answer.value), 0}, revision);
+  }
+}
+
+/// Empty: it may be one, as far as anybody can tell.
+std::string acquiring::why_no_place(std::string const& name, key_value const& before) const {
+  auto const is = [&](std::string_view what) {
+    return '"' + name + "\" is " + std::string{what} + "; choose another name";
+  };
+  if (keys::permit_in(before)) return is("a semaphore");
+  if (before.key.starts_with(keys::latch_of(keys::folder(prefix_, name)))) return is("a latch");
+  if (before.lease != 0) return {};
+  return "it has no lease, so the lock \"" + name +
+         "\" would never come free; choose another name, or delete the key if nothing needs it";
 }
 
 void acquiring::on_position(attempt_ptr const& asked, queue_position const& position, std::int64_t revision) {
@@ -174,21 +206,16 @@ void acquiring::on_position(attempt_ptr const& asked, queue_position const& posi
   }
   auto const& next = *position.before;
   auto const& first = position.first;
-  if (next.lease == 0) {
-    auto const reason = std::make_shared<error const>(
-        errc::wrong_type,
-        client_.url + ": the key \"" + next.key +
-            "\" is no place of a lock: it has no lease, so the lock \"" + own.name +
-            "\" would never come free; choose another name, or delete the key if nothing needs it");
+  if (auto const reason = why_no_place(own.name, next); !reason.empty()) {
     releasing_.give_back(asked->own, asked->send, {});
-    finish(asked, {.content = engine::failed{.reason = reason}});
+    fail(asked, "the key \"" + next.key + "\" is no place of a lock: " + reason);
     return;
   }
   own.ahead = next.key == first.keys.front().key
                   ? 1
                   : std::max<std::int64_t>(2, std::min(own.ahead, first.count - 1));
   if (asked->join) watching_.watch(asked->own, next.key, revision + 1);
-  finish_busy(asked, first);
+  finish_busy(asked, busy_behind(own, first));
 }
 
 /// A lease that was extended long ago is extended first.
@@ -223,8 +250,8 @@ engine::busy acquiring::busy_behind(place const& waiter, found const& first) con
   return reply;
 }
 
-void acquiring::finish_busy(attempt_ptr const& asked, found const& first) {
-  finish(asked, {.content = busy_behind(*asked->own, first), .sent_at = boot_clock::now()});
+void acquiring::finish_busy(attempt_ptr const& asked, engine::busy&& reply) {
+  finish(asked, {.content = std::move(reply), .sent_at = boot_clock::now()});
 }
 
 void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>&& result) {
@@ -234,7 +261,8 @@ void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>
   auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !asked->join;
   auto done = std::exchange(asked->done, {});
   done(std::move(result));
-  if (own->revision == 0 && (!own->unsure || forgotten) && !own->has_more_steps()) {
+  auto const waits = own->revision != 0 || !own->watches.empty();
+  if (!waits && (!own->unsure || forgotten) && !own->has_more_steps()) {
     if (own->unsure) places::leave_behind(*own);
     places_.drop(own);
   }

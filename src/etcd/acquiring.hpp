@@ -1,6 +1,8 @@
 /// How a lock on etcd is acquired.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 #include "engine/lock_backend.hpp"
 #include "etcd/holding.hpp"
 #include "etcd/leases.hpp"
+#include "etcd/permit_position.hpp"
 #include "etcd/place.hpp"
 #include "etcd/places.hpp"
 #include "etcd/queue_position.hpp"
@@ -53,14 +56,35 @@ class acquiring {
   void on_position(attempt_ptr const& asked, queue_position const& position, std::int64_t revision);
 
  private:
+  /// How often one request begins anew, because the lease has ended meanwhile, somebody has deleted the key,
+  /// or others were faster.
+  static constexpr int most_beginnings = 5;
+
   void begin(attempt_ptr const& asked);
   void make_key(attempt_ptr const& asked);
   void on_made(attempt_ptr const& asked, response<outcome>&& answer);
+  /// False: it wasn't carried out, and what follows is under way.
+  [[nodiscard]] bool was_carried_out(attempt_ptr const& asked, response<outcome> const& answer);
   void remove_stale(attempt_ptr const& asked, key_value const& stale);
   void on_looked(attempt_ptr const& asked, response<outcome>&& answer);
+
+  // The same of permits: acquiring_permits.cpp.
+  struct permit_terms;
+  void make_permit(attempt_ptr const& asked);
+  void put_permit(attempt_ptr const& asked, permit_terms const& terms);
+  void on_permit_made(attempt_ptr const& asked, response<outcome>&& answer);
+  void survey_permits(attempt_ptr const& asked);
+  void on_surveyed(attempt_ptr const& asked, response<outcome>&& answer);
+  void on_permit_position(attempt_ptr const& asked, permit_position const& position, std::int64_t revision);
+  void wait_without_place(attempt_ptr const& asked, engine::busy const& reply, std::int64_t revision);
+  void remember_size(std::string const& name, std::string const& text);
+
+  [[nodiscard]] std::string why_no_place(std::string const& name, key_value const& before) const;
   [[nodiscard]] engine::busy busy_behind(place const& waiter, found const& first) const;
+  /// With errc::wrong_type.
+  void fail(attempt_ptr const& asked, std::string const& reason);
   void finish_granted(attempt_ptr const& asked);
-  void finish_busy(attempt_ptr const& asked, found const& first);
+  void finish_busy(attempt_ptr const& asked, engine::busy&& reply);
   template <class Answer>
   void finish_failed(attempt_ptr const& asked, response<Answer> const& answer);
   void finish(attempt_ptr const& asked, engine::answer<engine::verdict>&& result);
@@ -73,6 +97,8 @@ class acquiring {
   releasing& releasing_;
   holding& holding_;
   server& server_;
+  /// By the names of semaphores: the key that said how many permits there are. It may be another one by now.
+  std::map<std::string, std::string, std::less<>> sizes_{};
 };
 
 }  // namespace holdfast::etcd

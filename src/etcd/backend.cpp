@@ -29,7 +29,12 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
       passing_{prefix_, places_, leases_, acquiring_, server_, *mail_},
       renewing_{loop, places_, leases_, watching_, holding_, server_, *mail_},
       observing_{loop, *channel_, listeners_, watching_, prefix_},
-      viewing_{server_, prefix_, client.uuid, client.options.label,
+      latching_{client, prefix_, places_, watching_, server_, *channel_},
+      viewing_{server_,
+               prefix_,
+               client.uuid,
+               client.options.label,
+               latching_,
                [this](std::string const& name, std::string const& first, std::int64_t revision) {
                  observing_.observe(name, first, revision);
                }} {}
@@ -88,7 +93,11 @@ void backend::on_lease_over(lease_ptr const& gone) {
 void backend::acquire(engine::recipe const& lock_recipe, std::string_view name,
                       engine::acquire_request const& request, handler<engine::verdict> done,
                       scripting::send_options send) {
-  acquiring_.acquire(lock_recipe, name, request, std::move(done), send);
+  if (lock_recipe.sharing == engine::sharing::open_to_all) {
+    latching_.wait(lock_recipe, name, request, std::move(done), send);
+  } else {
+    acquiring_.acquire(lock_recipe, name, request, std::move(done), send);
+  }
 }
 
 void backend::release(engine::recipe const& /*lock_recipe*/, engine::owned lease,

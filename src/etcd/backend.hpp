@@ -9,6 +9,7 @@
 #include "etcd/acquiring.hpp"
 #include "etcd/channel.hpp"
 #include "etcd/holding.hpp"
+#include "etcd/latching.hpp"
 #include "etcd/leases.hpp"
 #include "etcd/listeners.hpp"
 #include "etcd/mailbox.hpp"
@@ -89,6 +90,7 @@ class backend final : public engine::lock_backend {
   passing passing_;
   renewing renewing_;
   observing observing_;
+  latching latching_;
   viewing viewing_;
 };
 

@@ -62,7 +62,7 @@ class channel {
 /// What the shared object exports, under the name `channel_entry`. It is changed with each change of this
 /// file or of messages.hpp.
 using open_channel = channel* (*)(settings const&, channel_events const&);
-inline constexpr auto channel_entry = "holdfast_etcd_channel_3";
+inline constexpr auto channel_entry = "holdfast_etcd_channel_4";
 
 /// Loads the shared object, once. Throws errc::bad_url that says which package is missing; `url` is for the
 /// message.

@@ -7,6 +7,7 @@
 #include "base/printable.hpp"
 #include "base/whole_number.hpp"
 #include "engine/presence.hpp"
+#include "etcd/permit_keys.hpp"
 
 namespace holdfast::etcd::keys {
 namespace {
@@ -109,7 +110,8 @@ std::optional<std::string> name_in(std::string_view prefix, std::string_view key
   auto const place = key.substr(slash + 1);
   auto const digits = digits_of(lease);
   auto const is_reading = place.starts_with(std::string{reads}.append(digits).append(1, '-'));
-  if (place != digits && !is_reading) return std::nullopt;
+  if (place != digits && !is_reading && !permit_in({.key = std::string{key}, .lease = lease}))
+    return std::nullopt;
   return std::string{key.substr(prefix.size(), slash - prefix.size())};
 }
 

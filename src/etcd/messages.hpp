@@ -38,17 +38,21 @@ struct put {
   std::int64_t lease = 0;
 };
 
+/// The keys from `key` to `end`, without it; empty: that one key.
 struct remove {
   std::string key{};
+  std::string end{};
 };
 
 using operation = std::variant<range, put, remove>;
 
-/// All keys of the range have that create revision (0: there are none), or that value.
+/// All keys of the range have that create revision (0: there are none), or that value; or they were made
+/// before a revision.
 struct condition {
   std::string key{};
   std::string end{};
   std::variant<std::int64_t, std::string> equals{};
+  std::int64_t made_before = 0;  ///< 0: `equals` counts
 };
 
 struct transaction {

@@ -17,15 +17,18 @@ place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_vie
     known->owner = request.owner;
     known->name = name;
     known->reads = lock_recipe.sharing == engine::sharing::shared;
+    known->amount = lock_recipe.sharing == engine::sharing::counted ? request.amount : 0;
     // A lock has no slash in its name.
-    known->claim = known->reads ? known->name + '/' + known->owner : known->name;
+    known->claim = known->reads || known->amount != 0 ? known->name + '/' + known->owner : known->name;
     known->value =
         request.value ? std::string{*request.value} : keys::value(request.owner, client_.options.label);
   }
+  known->offered = request.size;
   return known;
 }
 
 void places::name_key(place& granted) const {
+  if (granted.amount != 0) return;  // its name says how many there are
   auto const folder = keys::folder(prefix_, granted.name);
   granted.key = granted.reads ? keys::reading_place(folder, granted.lease->id, granted.owner)
                               : keys::place(folder, granted.lease->id);

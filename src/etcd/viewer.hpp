@@ -1,4 +1,5 @@
-/// Locks on etcd as they look from outside: what src/inspect and src/probe ask of the backend. No code.
+/// Locks on etcd as they look from outside of the engine: what src/sync, src/inspect and src/probe ask of the
+/// backend. No code.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "etcd/latch_viewer.hpp"
 #include "etcd/messages.hpp"
 
 namespace holdfast::etcd {
@@ -60,6 +62,27 @@ class viewer {
   virtual void ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) = 0;
   /// Deletes that holder's key. False: it isn't there any more.
   virtual void take(std::string const& name, hold_info const& holder, handler<bool> done) = 0;
+
+  // Permits, whose numbers are no matter of the engine. errc::wrong_type: the name is something else.
+
+  struct permit_counts {
+    std::int64_t size = -1;  ///< -1: nobody has said so
+    std::int64_t out = 0;
+  };
+  virtual void count_permits(std::string const& name, handler<permit_counts> done) = 0;
+
+  enum class resizing : std::uint8_t {
+    set,
+    set_first,  ///< if there is no number, and no permits are out
+    add,        ///< to what there is, at least to 0
+  };
+  /// `offered`: how many there are where nobody has said so. False: there was a number.
+  virtual void resize_permits(std::string const& name, resizing how, std::int64_t number,
+                              std::int64_t offered, handler<bool> done) = 0;
+  /// False: that owner has none any more.
+  virtual void give_back_permits(std::string const& name, std::string const& owner, handler<bool> done) = 0;
+
+  [[nodiscard]] virtual latch_viewer& of_latches() noexcept = 0;
 
   /// What the members say of themselves.
   virtual void examine(handler<cluster_view> done) = 0;

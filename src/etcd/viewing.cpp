@@ -8,6 +8,8 @@
 
 #include "engine/presence.hpp"
 #include "etcd/keys.hpp"
+#include "etcd/latch_keys.hpp"
+#include "etcd/permit_keys.hpp"
 #include "etcd/reading.hpp"
 
 namespace holdfast::etcd {
@@ -35,49 +37,48 @@ struct viewing::look_under_way {
   handler<std::vector<lock_state>> done{};
 };
 
-template <class Answer>
-std::shared_ptr<error const> viewing::failure_of(response<Answer> const& answer) const {
-  if (answer.ok()) return nullptr;
-  return answer.failure ? answer.failure : server_.explain(answer.ended);
-}
-
 void viewing::look(std::vector<std::string> names, std::size_t queue_entries,
                    handler<std::vector<lock_state>> done) {
   transaction request;
-  request.then.reserve(names.size());
+  request.then.reserve(2 * names.size());
   auto const limit = std::max<std::int64_t>(fewest_keys, static_cast<std::int64_t>(queue_entries) + 1);
   for (auto const& name : names) {
     auto folder = keys::folder(prefix_, name);
     auto end = keys::end_of(folder);
+    request.then.emplace_back(range{.key = keys::size_of(folder)});
     request.then.emplace_back(range{.key = std::move(folder), .end = std::move(end), .limit = limit});
   }
   auto const whole = std::make_shared<look_under_way>();
   whole->done = std::move(done);
-  server_.transact(
-      std::move(request), {},
-      [this, whole, names = std::move(names), queue_entries](response<outcome>&& answer) {
-        if (auto failure = failure_of(answer)) {
-          whole->done(std::move(failure), {});
-          return;
-        }
-        whole->states.reserve(names.size());
-        for (std::size_t i = 0; i != names.size(); ++i) {
-          whole->states.push_back(read_queue(prefix_, names[i], answer.value.answers.at(i), queue_entries));
-        }
-        add_times(whole);
-      });
+  server_.transact(std::move(request), {},
+                   [this, whole, names = std::move(names), queue_entries](response<outcome>&& answer) {
+                     if (auto failure = failure_of(answer)) {
+                       whole->done(std::move(failure), {});
+                       return;
+                     }
+                     whole->states.reserve(names.size());
+                     for (std::size_t i = 0; i != names.size(); ++i) {
+                       whole->states.push_back(read_queue(prefix_, names[i], answer.value.answers.at(2 * i),
+                                                          answer.value.answers.at(2 * i + 1), queue_entries));
+                     }
+                     add_times(whole);
+                   });
 }
 
 /// How long leases last is asked for one by one. What can't be found out stays unknown.
 void viewing::add_times(std::shared_ptr<look_under_way> const& whole) {
   std::set<std::string> leases;
   for (auto const& state : whole->states) {
-    for (auto const& hold : state.holders) leases.insert(hold.lease);
+    for (auto const& hold : state.holders) {
+      if (!hold.lease.empty()) leases.insert(hold.lease);  // who has counted a latch down is under none
+    }
     for (auto const& waiter : state.queue) leases.insert(waiter.lease);
   }
   auto const conclude = [whole] {
     for (auto& state : whole->states) {
-      for (auto& hold : state.holders) state.ttl_left = hold.ttl_left = whole->times[hold.lease];
+      for (auto& hold : state.holders) {
+        if (!hold.lease.empty()) state.ttl_left = hold.ttl_left = whole->times[hold.lease];
+      }
       for (auto& waiter : state.queue) waiter.credit_left = whole->times[waiter.lease];
     }
     whole->done(nullptr, std::move(whole->states));
@@ -109,7 +110,7 @@ void viewing::find_waiters(std::string const& name, std::size_t most,
                        done(std::move(failure), std::move(waiters));
                        return;
                      }
-                     auto const queue = read_queue(prefix_, name, answer.value.answers.at(0), most).queue;
+                     auto const queue = read_queue(prefix_, name, {}, answer.value.answers.at(0), most).queue;
                      waiters.reserve(queue.size());
                      for (auto const& each : queue) waiters.push_back(each.lease);
                      done(nullptr, std::move(waiters));
@@ -133,6 +134,7 @@ void viewing::find(std::string const& start, std::string const& from, handler<pa
     std::set<std::string> known;
     for (auto const& each : found) {
       auto name = keys::name_in(prefix_, each.key, each.lease);
+      if (!name) name = keys::name_of_latch(prefix_, each.key);
       if (name && known.insert(*name).second) part.names.push_back(*std::move(name));
     }
     if (answer.value.answers.at(0).count > std::ssize(found) && !found.empty())
@@ -175,38 +177,81 @@ void viewing::read_leader(std::string const& name, handler<leading> done) {
       });
 }
 
-std::string viewing::key_of(std::string const& name, hold_info const& holder) const {
+/// The key of a permit says how many there were altogether, which its holder doesn't tell.
+void viewing::find_key(std::string const& name, hold_info const& holder,
+                       std::function<void(std::shared_ptr<error const>, std::string)> found) {
   auto const folder = keys::folder(prefix_, name);
   auto const lease = lease_in(holder.lease);
-  return holder.side == hold_side::read ? keys::reading_place(folder, lease, holder.process.owner)
-                                        : keys::place(folder, lease);
+  if (holder.side != hold_side::permit) {
+    found(nullptr, holder.side == hold_side::read ? keys::reading_place(folder, lease, holder.process.owner)
+                                                  : keys::place(folder, lease));
+    return;
+  }
+  auto const first = keys::permits_of(folder);
+  server_.transact({.then = {range{.key = first,
+                                   .end = keys::end_of(first),
+                                   .sorted = range::order::newest_first,
+                                   .limit = 1,
+                                   .max_create_revision = holder.token,
+                                   .without_values = true}}},
+                   {}, [this, token = holder.token, found = std::move(found)](response<outcome>&& answer) {
+                     if (auto failure = failure_of(answer)) {
+                       found(std::move(failure), {});
+                       return;
+                     }
+                     auto& all = answer.value.answers.at(0).keys;
+                     auto const there = !all.empty() && all.front().create_revision == token;
+                     found(nullptr, there ? std::move(all.front().key) : std::string{});
+                   });
 }
 
 void viewing::ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) {
-  auto const lease = lease_in(holder.lease);
-  auto const key = key_of(name, holder);
+  find_key(name, holder,
+           [this, lease = lease_in(holder.lease), token = holder.token, done = std::move(done)](
+               std::shared_ptr<error const> failure, std::string const& key) {
+             if (failure || key.empty()) {
+               done(std::move(failure), false);
+             } else {
+               ask_owner_of(key, lease, token, done);
+             }
+           });
+}
+
+void viewing::ask_owner_of(std::string const& key, std::int64_t lease, std::int64_t token,
+                           handler<bool> const& done) {
   auto const by = uuid_ + ' ' + engine::describe_self(label_).to_string();
   // Its value has to be kept.
-  server_.transact(
-      {.when = {{.key = key, .equals = holder.token}}, .then = {range{.key = key}}}, {},
-      [this, key, lease, by, token = holder.token, done = std::move(done)](response<outcome>&& answer) {
-        if (!answer.ok() || !answer.value.succeeded) {
-          done(failure_of(answer), false);
-          return;
-        }
-        auto const& value = answer.value.answers.at(0).keys.at(0).value;
-        server_.transact({.when = {{.key = key, .equals = token}},
+  server_.transact({.when = {{.key = key, .equals = token}}, .then = {range{.key = key}}}, {},
+                   [this, key, lease, by, token, done](response<outcome>&& answer) {
+                     if (!answer.ok() || !answer.value.succeeded) {
+                       done(failure_of(answer), false);
+                       return;
+                     }
+                     auto const& value = answer.value.answers.at(0).keys.at(0).value;
+                     server_.transact(
+                         {.when = {{.key = key, .equals = token}},
                           .then = {put{.key = key, .value = keys::wanted_back(value, by), .lease = lease}}},
                          {}, [this, done](response<outcome>&& changed) {
                            done(failure_of(changed), changed.ok() && changed.value.succeeded);
                          });
-      });
+                   });
 }
 
 void viewing::take(std::string const& name, hold_info const& holder, handler<bool> done) {
-  auto const key = key_of(name, holder);
-  server_.transact({.when = {{.key = key, .equals = holder.token}}, .then = {remove{key}}}, {},
-                   [this, done = std::move(done)](response<outcome>&& answer) {
+  find_key(name, holder,
+           [this, token = holder.token, done = std::move(done)](std::shared_ptr<error const> failure,
+                                                                std::string const& key) {
+             if (failure || key.empty()) {
+               done(std::move(failure), false);
+             } else {
+               remove_made_in(key, token, done);
+             }
+           });
+}
+
+void viewing::remove_made_in(std::string const& key, std::int64_t revision, handler<bool> const& done) {
+  server_.transact({.when = {{.key = key, .equals = revision}}, .then = {remove{key}}}, {},
+                   [this, done](response<outcome>&& answer) {
                      // A copy that was carried out before leaves nothing.
                      done(failure_of(answer), answer.ok() && (answer.value.succeeded || answer.resent));
                    });

@@ -1,12 +1,15 @@
 /// Reads the queues of locks, for those that look from outside.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "etcd/permit_position.hpp"
 #include "etcd/server.hpp"
 #include "etcd/viewer.hpp"
 
@@ -19,11 +22,12 @@ class viewing final : public viewer {
       std::function<void(std::string const& name, std::string const& first, std::int64_t revision)>;
 
   viewing(server& to, std::string const& prefix, std::string const& uuid, std::string const& label,
-          looked on_leader_read) noexcept
+          latch_viewer& latches, looked on_leader_read) noexcept
       : server_{to},
         prefix_{prefix},
         uuid_{uuid},
         label_{label},
+        latches_{latches},
         on_leader_read_{std::move(on_leader_read)} {}
 
   void look(std::vector<std::string> names, std::size_t queue_entries,
@@ -34,22 +38,42 @@ class viewing final : public viewer {
   void read_leader(std::string const& name, handler<leading> done) override;
   void ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) override;
   void take(std::string const& name, hold_info const& holder, handler<bool> done) override;
+  void count_permits(std::string const& name, handler<permit_counts> done) override;
+  void resize_permits(std::string const& name, resizing how, std::int64_t number, std::int64_t offered,
+                      handler<bool> done) override;
+  void give_back_permits(std::string const& name, std::string const& owner, handler<bool> done) override;
+  [[nodiscard]] latch_viewer& of_latches() noexcept override { return latches_; }
   void examine(handler<cluster_view> done) override;
   void try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) override;
 
  private:
   struct look_under_way;
+  struct resize_under_way;
 
-  [[nodiscard]] std::string key_of(std::string const& name, hold_info const& holder) const;
+  /// `found` gets the key of that holder; empty: it isn't there any more.
+  void find_key(std::string const& name, hold_info const& holder,
+                std::function<void(std::shared_ptr<error const>, std::string)> found);
+  /// The permits of that name, or why there are none.
+  void survey(std::string const& name, bool with_values,
+              std::function<void(std::shared_ptr<error const>, permit_queue, std::int64_t revision)> done);
+  void resize(std::shared_ptr<resize_under_way> const& asked);
+  void ask_owner_of(std::string const& key, std::int64_t lease, std::int64_t token,
+                    handler<bool> const& done);
+  void remove_made_in(std::string const& key, std::int64_t revision, handler<bool> const& done);
   void add_times(std::shared_ptr<look_under_way> const& whole);
   template <class Answer>
-  [[nodiscard]] std::shared_ptr<error const> failure_of(response<Answer> const& answer) const;
+  [[nodiscard]] std::shared_ptr<error const> failure_of(response<Answer> const& answer) const {
+    if (answer.ok()) return nullptr;
+    return answer.failure ? answer.failure : server_.explain(answer.ended);
+  }
 
   server& server_;
   std::string const& prefix_;
   std::string const& uuid_;
   std::string const& label_;
+  latch_viewer& latches_;
   looked on_leader_read_;
+  std::uint64_t resizes_ = 0;  ///< whoever sets a number of permits says which request it was
 };
 
 }  // namespace holdfast::etcd

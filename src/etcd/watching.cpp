@@ -26,17 +26,47 @@ void watching::watch_own(place_ptr const& holder) {
   watch(holder, holder->key, std::max(holder->revision, holder->seen) + 1);
 }
 
+void watching::watch_all(place_ptr const& from, std::vector<std::string> const& keys, std::string const& size,
+                         std::int64_t from_revision) {
+  std::erase_if(from->watches, [&](auto const& each) {
+    if (each.first == size || std::ranges::find(keys, each.first) != keys.end()) return false;
+    all_.erase(each.second);
+    channel_.unwatch(each.second);
+    return true;
+  });
+  using enum channel::interest;
+  auto const add = [&](std::string const& key, channel::interest wanted) {
+    auto const [watch, added] = from->watches.try_emplace(key, last_number_ + 1);
+    if (!added) return;
+    ++last_number_;
+    all_.emplace(watch->second, from);
+    channel_.watch(watch->second, key, {}, from_revision, wanted);
+  };
+  for (auto const& each : keys) add(each, deletion);
+  add(size, all_changes);
+}
+
 void watching::unwatch(place& from) {
+  for (auto const& [key, number] : std::exchange(from.watches, {})) {
+    all_.erase(number);
+    channel_.unwatch(number);
+  }
   if (from.watch == 0) return;
   all_.erase(from.watch);
   channel_.unwatch(std::exchange(from.watch, 0));
+}
+
+/// That watch has ended.
+void watching::forget(place& from, std::uint64_t number) {
+  if (from.watch == number) from.watch = 0;
+  std::erase_if(from.watches, [number](auto const& each) { return each.second == number; });
 }
 
 void watching::on_deleted(std::uint64_t number) {
   auto const known = all_.extract(number);
   if (!known) return;
   auto const& from = known.mapped();
-  from->watch = 0;
+  forget(*from, number);
   if (from->holds) {
     ask_about_leases_();
   } else {
@@ -45,15 +75,22 @@ void watching::on_deleted(std::uint64_t number) {
 }
 
 /// Somebody has changed the value of a holder's key, perhaps to ask for the lock: see holding::find_petition.
+/// Or the number of permits for which somebody waits.
 void watching::on_changed(std::uint64_t number) {
   auto const known = all_.find(number);
-  if (known != all_.end() && known->second->holds) listeners_.notify_of_petition(*known->second);
+  if (known == all_.end()) return;
+  auto const from = known->second;
+  if (from->holds) {
+    listeners_.notify_of_petition(*from);
+  } else {
+    listeners_.wake(*from);
+  }
 }
 
 void watching::on_over(std::uint64_t number) {
   auto const known = all_.extract(number);
   if (!known) return;
-  known.mapped()->watch = 0;
+  forget(*known.mapped(), number);
   if (known.mapped()->holds) {
     holders_unwatched_ = true;
   } else {

@@ -18,8 +18,8 @@ namespace holdfast::etcd {
 /// Behind watches that have ended, for a member may be restarting, until what was watched is looked at.
 inline constexpr milliseconds pause_without_watches{100};
 
-/// Whoever waits watches the key before its own, and is to ask again when that is deleted. Whoever has held a
-/// lock for some time watches its own. All under the client's lock.
+/// Whoever waits watches the key before its own, or as many as it needs, and is to ask again when one of them
+/// is deleted. Whoever has held a lock for some time watches its own. All under the client's lock.
 class watching {
  public:
   /// `ask_about_leases`: the key of a holder is gone, or may be.
@@ -30,6 +30,9 @@ class watching {
 
   void watch(place_ptr const& from, std::string const& key, std::int64_t from_revision);
   void watch_own(place_ptr const& holder);
+  /// Each of these keys for its end, and `size` for any change; what else it has watched, no longer.
+  void watch_all(place_ptr const& from, std::vector<std::string> const& keys, std::string const& size,
+                 std::int64_t from_revision);
   void unwatch(place& from);
 
   // See channel_events. A watch of somebody else is left out.
@@ -42,6 +45,7 @@ class watching {
 
  private:
   void look_again();
+  static void forget(place& from, std::uint64_t number);
 
   reactor::loop& loop_;
   channel& channel_;

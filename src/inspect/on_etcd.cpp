@@ -37,7 +37,9 @@ lock_state look_at(engine::core& server, std::string_view name, std::size_t queu
 }
 
 /// Keys that have the form of a place, and stand below others that aren't: they count by those that wait.
-bool wanted(lock_state const& state) { return state.holding > 0 || state.waiting > 0; }
+bool wanted(lock_state const& state) {
+  return state.holding > 0 || state.waiting > 0 || state.kind == lock_kind::latch;
+}
 
 /// False: f has returned false.
 bool show(engine::core& server, std::span<std::string const> names,
@@ -123,6 +125,7 @@ force_result force_release(engine::core& server, std::string_view name, force_op
   auto const seen = look_at(server, name, most_readers);
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
+  if (seen.kind == lock_kind::latch) return force_result::refused_counter;
   auto meant = seen.holders;
   if (!options.owner.empty())
     std::erase_if(meant, [&](hold_info const& each) { return each.process.owner != options.owner; });

@@ -13,6 +13,7 @@
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/permit_counts.hpp"
+#include "sync/permits_on_etcd.hpp"
 #include "sync/shared_counter.hpp"
 #include "sync/wires.hpp"
 #include "wire/plain/permits.hpp"
@@ -60,8 +61,15 @@ struct expiring_semaphore::impl {
                                                      int amount) = 0;
   virtual void async_acquire(engine::wait_limit wait, acquire_handler done, std::stop_token stop,
                              int amount) = 0;
-  virtual net::response give_back(std::string_view id) = 0;
+  /// Whether somebody had that permit.
+  virtual bool give_back(std::string_view id) = 0;
   [[nodiscard]] virtual counted count() = 0;
+
+  [[nodiscard]] static bool was_held(net::response&& answer) {
+    auto const released = engine::replies::read_release(std::move(answer));
+    auto const* const found = released.outcome();
+    return found != nullptr && *found == engine::ownership::held;
+  }
 
   [[nodiscard]] std::string const& name() const noexcept { return binding.name(); }
   void record(history::event happened, std::int64_t number) const noexcept {
@@ -130,15 +138,15 @@ struct expiring_semaphore::on_redisson final : impl {
                                  std::to_string(amount) + ": take several leases, or use wire::plain");
   }
 
-  net::response give_back(std::string_view id) override {
+  bool give_back(std::string_view id) override {
     auto const bytes = recipes::redisson::read_permit_id(id);
     sync::check(bytes.has_value(), "the id of a permit of \"" + name() +
                                        "\" is 32 hexadecimal digits, not \"" + std::string{id} + "\"");
-    return permits.ask(scripts::redisson_permit::release{.counter = {name()},
-                                                         .permits = {permits_key},
-                                                         .id = *bytes,
-                                                         .publish = permits.publish(),
-                                                         .channel = permits.channel()}());
+    return was_held(permits.ask(scripts::redisson_permit::release{.counter = {name()},
+                                                                  .permits = {permits_key},
+                                                                  .id = *bytes,
+                                                                  .publish = permits.publish(),
+                                                                  .channel = permits.channel()}()));
   }
   counted count() override {
     auto const response = permits.ask(scripts::redisson_permit::counts{.counter = {name()},
@@ -152,11 +160,11 @@ struct expiring_semaphore::on_redisson final : impl {
   std::atomic<int> size;
 };
 
+/// Also on etcd, where the numbers are asked for in another way.
 struct expiring_semaphore::on_plain final : impl {
-  on_plain(client& redis, std::string const& name, lock_options const& options, int number)
-      : impl{redis, name, options, sync::permit_wires.plain, {}, number},
-        options_{binding.options()},
-        keys_{binding.name()} {}
+  on_plain(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
+           int number)
+      : impl{redis, name, options, kind, {}, number}, options_{binding.options()}, keys_{binding.name()} {}
 
   bool try_set(int number) override {
     know(number);
@@ -179,23 +187,31 @@ struct expiring_semaphore::on_plain final : impl {
     binding.async_acquire_with(sized(), wait, std::move(done), std::move(stop), amount);
   }
 
-  net::response give_back(std::string_view id) override {
+  bool give_back(std::string_view id) override {
     sync::check(!engine::uuid_of(id).empty(),
                 "the id of a permit of \"" + name() +
                     "\" is the owner of a lease, a uuid and a number behind a colon, not \"" +
                     std::string{id} + "\"");
+    if (is_on_etcd()) return sync::on_etcd::give_back_permits(*binding.core(), name(), id);
     engine::release_policy policy;
     policy.publish = binding.core()->publishing_now();
-    return permits.ask(recipes::plain::permits.release({.name = name(), .owner = id}, policy));
+    return was_held(permits.ask(recipes::plain::permits.release({.name = name(), .owner = id}, policy)));
   }
   counted count() override {
+    if (is_on_etcd()) {
+      auto const found = sync::on_etcd::count_permits(*binding.core(), name(), sized()->size);
+      return {found.available, found.total, found.acquired};
+    }
     auto const reply = sync::count_permits(permits, keys_, sized()->size);
     return {reply[0].integer, std::max<std::int64_t>(reply[1].integer, 0), reply[2].integer};
   }
 
  private:
+  [[nodiscard]] bool is_on_etcd() const noexcept { return binding.queue()->lock_recipe().on_etcd; }
+
   bool resize(std::string_view mode, int number) {
     auto const offered = mode == "add" ? sized()->size : 0;
+    if (is_on_etcd()) return sync::on_etcd::resize_permits(*binding.core(), name(), mode, number, offered);
     return sync::resize_permits(permits, keys_, mode, number, offered);
   }
 
@@ -222,8 +238,8 @@ expiring_semaphore::expiring_semaphore(client& redis, std::string name, std::int
   sync::check(name, options);
   auto const& kind = recipe_for(redis, name, options);
   auto const number = checked_number(total_of, name, permits, 0);
-  if (&kind == &sync::permit_wires.plain) {
-    impl_ = std::make_unique<on_plain>(redis, name, options, number);
+  if (&kind != &sync::permit_wires.redisson) {
+    impl_ = std::make_unique<on_plain>(redis, name, options, kind, number);
   } else {
     impl_ = std::make_unique<on_redisson>(redis, name, options, number);
   }
@@ -281,10 +297,7 @@ void expiring_semaphore::async_try_acquire_within(std::chrono::nanoseconds wait,
 }
 
 release_result expiring_semaphore::release(std::string_view id) {
-  auto const answer = engine::replies::read_release(impl_->give_back(id));
-  auto const* const found = answer.outcome();
-  return found != nullptr && *found == engine::ownership::held ? release_result::released
-                                                               : release_result::lost;
+  return impl_->give_back(id) ? release_result::released : release_result::lost;
 }
 
 std::int64_t expiring_semaphore::available() { return impl_->count().available; }

@@ -8,10 +8,12 @@
 #include "script/names.hpp"
 #include "scripts/latch.hpp"
 #include "scripts/redisson_latch.hpp"
+#include "sync/latches_on_etcd.hpp"
 #include "sync/lock_binding.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
 #include "sync/wires.hpp"
+#include "wire/etcd/exclusive.hpp"
 #include "wire/plain/latch.hpp"
 #include "wire/redisson/recipes.hpp"
 
@@ -27,8 +29,10 @@ constexpr std::int64_t closed_message = 1;
 /// How long a latch whose time is over says so.
 constexpr std::chrono::milliseconds told{std::chrono::weeks{1}};
 
-constexpr sync::wires latch_wires{
-    .plain = recipes::plain::latch, .redisson = recipes::redisson::latch, .fenced = nullptr};
+constexpr sync::wires latch_wires{.plain = recipes::plain::latch,
+                                  .redisson = recipes::redisson::latch,
+                                  .fenced = nullptr,
+                                  .on_etcd = &recipes::etcd::latch};
 
 lock_options of_engine(latch_options const& options) {
   lock_options all{};
@@ -51,6 +55,7 @@ void check_channel(engine::core const& core, std::string const& name) {
 }  // namespace
 
 struct latch::impl {
+  bool on_etcd;
   bool plain;
   std::chrono::milliseconds expires_after;
   sync::lock_binding binding;
@@ -58,7 +63,8 @@ struct latch::impl {
   std::string counted;  ///< the key
 
   impl(client& redis, std::string const& name, latch_options const& options, engine::recipe const& kind)
-      : plain{&kind == &latch_wires.plain},
+      : on_etcd{kind.on_etcd},
+        plain{&kind == &latch_wires.plain},
         expires_after{options.expires_after},
         binding{redis, name, of_engine(options), kind},
         count{binding.core(), name, sync::count_of_a_latch,
@@ -67,6 +73,7 @@ struct latch::impl {
         counted{names::counted(name)} {}
 
   bool try_set(std::int64_t number) {
+    if (on_etcd) return sync::on_etcd::set_latch(*binding.core(), binding.name(), number, expires_after);
     if (!plain) return count.try_set(number, closed_message);
     return count.change(scripts::latch::set{.latch = {binding.name()},
                                             .counted = {counted},
@@ -109,20 +116,52 @@ struct latch::impl {
   void count_down(std::int64_t n, Send send) {
     sync::check_number("the number to count down", binding.name(), n, 1, highest_count);
     note_counting(n);
-    if (!plain) return send(counting_redisson(n));
-    auto const participant =
-        binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
+    if (!plain && !on_etcd) return send(counting_redisson(n));
+    auto const participant = nobody_in_particular();
+    if (on_etcd) return send(counting_on_etcd(participant, false, n));
     send(counting(participant, n));
+  }
+  [[nodiscard]] std::string nobody_in_particular() const {
+    return binding.core()->constants().uuid + ":" + std::to_string(sync::next_request_number());
+  }
+  [[nodiscard]] static sync::on_etcd::latch_counting counting_on_etcd(std::string_view participant,
+                                                                      bool named, std::int64_t n) {
+    return {.participant = std::string{participant}, .named = named, .number = broken("latch") ? n + 1 : n};
+  }
+  /// Whatever wire it is on.
+  bool change(sync::on_etcd::latch_counting const& by) {
+    return sync::on_etcd::count_latch_down(*binding.core(), binding.name(), by);
+  }
+  template <class Script>
+  bool change(Script const& script) {
+    return count.change(script) == 1;
+  }
+  void async_change(sync::on_etcd::latch_counting const& by, wait_handler done) {
+    sync::on_etcd::async_count_latch_down(binding.core(), binding.name(), by, std::move(done));
+  }
+  template <class Script>
+  void async_change(Script const& script, wait_handler done) {
+    count.async_change(script, [done = std::move(done)](auto changed, std::exception_ptr failure) mutable {
+      done(changed == 1, std::move(failure));
+    });
+  }
+  /// For a participant that has a name.
+  template <class Send>
+  auto count_down_by(std::string_view participant, Send send) {
+    note_counting(1);
+    return on_etcd ? send(counting_on_etcd(participant, true, 1)) : send(counting(participant, 1));
   }
   void check_participant(std::string_view participant) const {
     sync::check(!participant.empty() && participant.size() <= sync::longest_name,
                 "a participant of the latch \"" + binding.name() + "\" needs a name of 1 to 65536 bytes");
-    sync::check(plain, "the latch \"" + binding.name() +
-                           "\" is on Redisson's wire, where participants have no names: count down "
-                           "without one, or use wire::plain");
+    sync::check(plain || on_etcd,
+                "the latch \"" + binding.name() +
+                    "\" is on Redisson's wire, where participants have no names: count down "
+                    "without one, or use wire::plain");
   }
 
   [[nodiscard]] std::int64_t read() {
+    if (on_etcd) return sync::on_etcd::count_of_latch(*binding.core(), binding.name());
     if (!plain) return std::max<std::int64_t>(count.read().value_or(0), 0);
     auto const found = count.ask(scripts::latch::look{.latch = {binding.name()}}()).reply;
     constexpr std::size_t parts_of_closed = 6;
@@ -130,6 +169,7 @@ struct latch::impl {
   }
 
   bool open() {
+    if (on_etcd) return sync::on_etcd::open_latch(*binding.core(), binding.name());
     if (plain)
       return count.change(scripts::latch::open{.latch = {binding.name()},
                                                .counted = {counted},
@@ -179,19 +219,18 @@ bool latch::try_set_count(std::int64_t count) {
 }
 
 void latch::count_down(std::int64_t n) {
-  impl_->count_down(n, [this](auto const& script) { impl_->count.change(script); });
+  impl_->count_down(n, [this](auto const& script) { (void)impl_->change(script); });
 }
 
 bool latch::count_down(std::string_view participant) {
   impl_->check_participant(participant);
-  impl_->note_counting(1);
-  return impl_->count.change(impl_->counting(participant, 1)) == 1;
+  return impl_->count_down_by(participant, [this](auto const& script) { return impl_->change(script); });
 }
 
 void latch::async_count_down(count_handler done, std::int64_t n) {
   sync::check_handler(done, name());
   impl_->count_down(n, [this, &done](auto const& script) {
-    impl_->count.async_change(script, [done = std::move(done)](auto, std::exception_ptr failure) mutable {
+    impl_->async_change(script, [done = std::move(done)](bool, std::exception_ptr failure) mutable {
       done(std::move(failure));
     });
   });
@@ -200,11 +239,8 @@ void latch::async_count_down(count_handler done, std::int64_t n) {
 void latch::async_count_down(std::string_view participant, wait_handler done) {
   sync::check_handler(done, name());
   impl_->check_participant(participant);
-  impl_->note_counting(1);
-  impl_->count.async_change(impl_->counting(participant, 1),
-                            [done = std::move(done)](auto changed, std::exception_ptr failure) mutable {
-                              done(changed == 1, std::move(failure));
-                            });
+  impl_->count_down_by(participant,
+                       [this, &done](auto const& script) { impl_->async_change(script, std::move(done)); });
 }
 
 std::int64_t latch::count() { return impl_->read(); }

@@ -200,8 +200,12 @@ semaphore::semaphore(client& redis, std::string name, std::int64_t permits, wait
   sync::check_length("semaphore", name);
   sync::check_number("the number of permits of", name, permits, 0, sync::most_permits);
   sync::check(name, engine_options);
-  auto const& kind =
-      sync::choose(semaphore_wires, {&name, 1}, engine_options, *engine::access::core_of(redis));
+  auto const core = engine::access::core_of(redis);
+  sync::check(!core->constants().deployment.etcd,
+              core->constants().url + ": the permits of the semaphore \"" + name +
+                  "\" have no lease, and on etcd whoever takes some has a key under one; use an "
+                  "expiring_semaphore, whose permits come back when their holder dies");
+  auto const& kind = sync::choose(semaphore_wires, {&name, 1}, engine_options, *core);
   if (&kind == &semaphore_wires.plain) {
     impl_ = std::make_unique<on_plain>(redis, name, permits, engine_options);
   } else {

@@ -30,7 +30,8 @@ constexpr wires fair_wires{
     .plain = plain::fair, .redisson = redisson::fair, .fenced = nullptr, .on_etcd = &etcd::fair};
 constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
 constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
-constexpr wires permit_wires{.plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr};
+constexpr wires permit_wires{
+    .plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr, .on_etcd = &etcd::permits};
 constexpr wires election_wires{
     .plain = plain::election, .redisson = plain::election, .fenced = nullptr, .on_etcd = &etcd::election};
 constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};

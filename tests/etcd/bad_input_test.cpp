@@ -65,10 +65,10 @@ TEST(etcd_lock_options, that_cannot_be_are_refused_with_the_reason) {
 
 TEST(etcd_client, refuses_the_kinds_that_are_not_there) {
   client etcd{shared_etcd().url(), patient()};
-  auto const [code, what] = failure_of([&] { semaphore const permits{etcd, "permits"}; });
+  auto const [code, what] = failure_of([&] { multi_mutex const lock{etcd, {"a", "b"}}; });
   EXPECT_EQ(code, std::errc::invalid_argument);
   EXPECT_THAT(what, HasSubstr("on etcd there are mutex"));
-  EXPECT_EQ(failure_of([&] { multi_mutex const lock{etcd, {"a", "b"}}; }).first, std::errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { semaphore const permits{etcd, "permits"}; }).first, std::errc::invalid_argument);
 }
 
 TEST(etcd_client, says_that_a_ttl_is_below_the_servers_minimum) {

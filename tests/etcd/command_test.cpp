@@ -180,8 +180,35 @@ TEST(etcd_command, says_that_nobody_answers) {
   }
 }
 
+TEST(etcd_command, runs_as_many_at_a_time_as_there_are_slots) {
+  process first{command("run", {"--slots", "2", "license", "--", "sleep", "60"})};
+  process second{command("run", {"--slots", "2", "license", "--", "sleep", "60"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/license/permit-").size() == 2; }));
+  process third{command("run", {"--slots", "2", "--no-wait", "license", "--", "true"})};
+  EXPECT_EQ(third.wait(), 75) << third.err();
+  EXPECT_THAT(third.err(), AllOf(HasSubstr("all 2 slots are taken by"), HasSubstr("and another one")));
+  process other{command("run", {"--slots", "3", "--no-wait", "license", "--", "true"})};
+  EXPECT_EQ(other.wait(), 65) << other.err();
+  EXPECT_THAT(other.err(), HasSubstr("2, not 3"));
+  process list{command("ls", {"licen*"})};
+  EXPECT_EQ(list.wait(), 0) << list.err();
+  EXPECT_THAT(list.out(), ContainsRegex("license +permits .*2 of 2 out"));
+  process page{command("inspect", {"license"})};
+  EXPECT_EQ(page.wait(), 0) << page.err();
+  EXPECT_THAT(page.out(), HasSubstr("permits: a semaphore"));
+  process waiter{command("run", {"--slots", "2", "license", "--", "echo", "it ran"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/license/permit-").size() == 3; }));
+  first.signal(SIGTERM);
+  EXPECT_EQ(waiter.wait(), 0) << waiter.err();
+  EXPECT_THAT(waiter.out(), HasSubstr("it ran"));
+  process more{command("run", {"--slots", "3", "--set-slots", "license", "--", "true"})};
+  EXPECT_EQ(more.wait(), 0) << more.err();
+  EXPECT_THAT(more.err(), HasSubstr("changed from 2 to 3"));
+  shared_etcd().ctl({"del", "cli/license/size"});
+}
+
 TEST(etcd_command, refuses_what_is_not_there) {
-  for (auto const& rest : {words{"--slots", "2", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
+  for (auto const& rest : {words{"--with", "y", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
                            words{"--once-per", "1h", "x", "--", "true"}}) {
     process run{command("run", rest)};
     EXPECT_EQ(run.wait(), 64) << run.err();

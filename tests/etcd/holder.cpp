@@ -2,6 +2,7 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/election.hpp>
+#include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
@@ -54,9 +55,23 @@ void read(std::string const& url, std::string const& name, std::chrono::millisec
   std::cout << to_string(reading.release()) << std::endl;
 }
 
+void hold_slot(std::string const& url, std::string const& name, int size, std::chrono::milliseconds ttl) {
+  client etcd{url, {.patience = std::chrono::seconds{20}}};
+  expiring_semaphore slots{etcd, name, size, {.ttl = ttl}};
+  auto held = slots.acquire();
+  std::cout << "holds " << held.token() << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  std::cout << to_string(held.release()) << std::endl;
+}
+
 }  // namespace
 
 void hold_if_requested(int argc, char** argv) {
+  if (argc == 6 && std::string_view{argv[1]} == "slot") {
+    hold_slot(argv[2], argv[3], std::stoi(argv[4]), std::chrono::milliseconds{std::stoi(argv[5])});
+    std::exit(0);
+  }
   if (argc == 5 && std::string_view{argv[1]} == "read") {
     read(argv[2], argv[3], std::chrono::milliseconds{std::stoi(argv[4])});
     std::exit(0);
@@ -91,6 +106,11 @@ holder::holder(std::string const& url, std::string const& name, std::chrono::mil
 reader_process::reader_process(std::string const& url, std::string const& name, std::chrono::milliseconds ttl)
     : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "read", url, name,
                     std::to_string(ttl.count())}} {}
+
+slot_process::slot_process(std::string const& url, std::string const& name, int size,
+                           std::chrono::milliseconds ttl)
+    : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "slot", url, name,
+                    std::to_string(size), std::to_string(ttl.count())}} {}
 
 leader_process::leader_process(std::string const& url, std::string const& name, std::string const& value,
                                std::chrono::milliseconds ttl)

@@ -24,6 +24,12 @@ class reader_process : public line_process {
   reader_process(std::string const& url, std::string const& name, std::chrono::milliseconds ttl);
 };
 
+/// Acquires one of so many permits, writes "holds TOKEN", and holds it until a line comes; then "released".
+class slot_process : public line_process {
+ public:
+  slot_process(std::string const& url, std::string const& name, int size, std::chrono::milliseconds ttl);
+};
+
 /// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".
 class holder : public line_process {
  public:

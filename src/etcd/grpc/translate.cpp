@@ -26,14 +26,20 @@ void fill(etcdserverpb::RequestOp& to, put const& wanted) {
 }
 
 void fill(etcdserverpb::RequestOp& to, remove const& wanted) {
-  to.mutable_request_delete_range()->set_key(wanted.key);
+  auto& message = *to.mutable_request_delete_range();
+  message.set_key(wanted.key);
+  message.set_range_end(wanted.end);
 }
 
 void fill(etcdserverpb::Compare& to, condition const& holds) {
   to.set_result(etcdserverpb::Compare::EQUAL);
   to.set_key(holds.key);
   to.set_range_end(holds.end);
-  if (auto const* const revision = std::get_if<std::int64_t>(&holds.equals)) {
+  if (holds.made_before != 0) {
+    to.set_result(etcdserverpb::Compare::LESS);
+    to.set_target(etcdserverpb::Compare::CREATE);
+    to.set_create_revision(holds.made_before);
+  } else if (auto const* const revision = std::get_if<std::int64_t>(&holds.equals)) {
     to.set_target(etcdserverpb::Compare::CREATE);
     to.set_create_revision(*revision);
   } else {

@@ -43,6 +43,22 @@ constinit engine::recipe const reader{.kind = history::kind::read,
                                       .acquire = nullptr,
                                       .abandon = abandon};
 
+constinit engine::recipe const permits{.kind = history::kind::permits,
+                                       .order = order::strict,
+                                       .sharing = sharing::counted,
+                                       .scriptless = true,
+                                       .on_etcd = true,
+                                       .acquire = nullptr,
+                                       .abandon = abandon};
+
+constinit engine::recipe const latch{.kind = history::kind::latch,
+                                     .sharing = sharing::open_to_all,
+                                     .leased = false,
+                                     .scriptless = true,
+                                     .on_etcd = true,
+                                     .acquire = nullptr,
+                                     .abandon = abandon};
+
 constinit engine::recipe const election = in_order(history::kind::election);
 
 }  // namespace holdfast::recipes::etcd

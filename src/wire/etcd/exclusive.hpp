@@ -11,6 +11,10 @@ extern engine::recipe const exclusive;
 extern engine::recipe const fair;
 /// Beside other readers; the others of that name wait for them.
 extern engine::recipe const reader;
+/// Beside others, as far as there are permits.
+extern engine::recipe const permits;
+/// Waits for what others count down. Nobody has it.
+extern engine::recipe const latch;
 /// The same as `fair`, and each place says what its candidate proclaims.
 extern engine::recipe const election;
 

@@ -192,6 +192,8 @@ bool store::holds(etcd::condition const& wanted) const {
   return std::ranges::all_of(keys_,
                              [&](auto const& each) {
                                if (!in({.key = wanted.key, .end = wanted.end}, each.first)) return true;
+                               if (wanted.made_before != 0)
+                                 return each.second.create_revision < wanted.made_before;
                                auto const* const revision = std::get_if<std::int64_t>(&wanted.equals);
                                return revision != nullptr
                                           ? each.second.create_revision == *revision
@@ -209,7 +211,8 @@ etcd::found store::carry_out(etcd::operation const& one) {
     return {};
   }
   if (auto const* const gone = std::get_if<etcd::remove>(&one)) {
-    keys_.erase(gone->key);
+    std::erase_if(keys_,
+                  [&](auto const& each) { return in({.key = gone->key, .end = gone->end}, each.first); });
     return {};
   }
   auto const& wanted = std::get<etcd::range>(one);

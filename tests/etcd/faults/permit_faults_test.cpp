@@ -1,0 +1,118 @@
+// What becomes of permits and latches in moments that no test can hold real members in.
+
+#include "store.hpp"
+#include "support/eventually.hpp"
+
+#include <gmock/gmock.h>
+
+#include <holdfast/client.hpp>
+#include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/latch.hpp>
+#include <holdfast/mutex.hpp>
+
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace holdfast::test {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class etcd_permit_faults : public testing::Test {
+ protected:
+  etcd_permit_faults() { the_store().set_terms(1, 1); }
+
+  client etcd_{"etcd://memory", {.patience = wait_limit}};
+  client other_{"etcd://memory", {.patience = wait_limit}};
+};
+
+/// Permits that nobody holds would be missing for as long as the client lives.
+TEST_F(etcd_permit_faults, a_request_that_is_carried_out_behind_the_release_keeps_no_permits) {
+  mutex lasting{etcd_, "permits_lasting", {.ttl = 3s}};
+  auto const keeps_the_lease = lasting.acquire();
+  expiring_semaphore slots{etcd_, "permits_late", 2, {.ttl = 3s}};
+  the_store().hold_back_next_put();
+  auto held = slots.acquire(2);
+  ASSERT_TRUE(the_store().holds_back());
+  EXPECT_EQ(held.release(), release_result::released);
+  the_store().carry_out();
+  ASSERT_THAT(the_store().keys("permits_late/"), SizeIs(1));
+  expiring_semaphore elsewhere{other_, "permits_late", 2, {.ttl = 3s}};
+  EXPECT_TRUE(elsewhere.try_acquire_for(wait_limit, 2));
+  EXPECT_TRUE(keeps_the_lease.valid());
+}
+
+/// A copy of the request, too, finds that the place is there.
+TEST_F(etcd_permit_faults, a_request_without_an_answer_takes_its_permits_once) {
+  expiring_semaphore slots{etcd_, "permits_once", 3, {.ttl = 3s}};
+  the_store().hold_back_next_put();
+  auto const held = slots.acquire(2);
+  the_store().carry_out();
+  EXPECT_THAT(the_store().keys("permits_once/permit-"), SizeIs(1));
+  EXPECT_EQ(slots.acquired(), 2);
+}
+
+/// Nobody may have permits by the number that counted when the request was made.
+TEST_F(etcd_permit_faults, a_late_request_counts_with_the_number_of_that_moment) {
+  expiring_semaphore slots{etcd_, "permits_number", 0, {.ttl = 3s}};
+  expiring_semaphore elsewhere{other_, "permits_number", 0, {.ttl = 3s}};
+  slots.set_permits(3);
+  (void)elsewhere.acquire();  // it knows the number by now
+  the_store().hold_back_next_put();
+  std::optional<lease> three;
+  std::jthread waiter{[&] { three = elsewhere.try_acquire_for(1s, 3); }};
+  ASSERT_TRUE(eventually([] { return the_store().holds_back(); }));
+  slots.set_permits(2);
+  the_store().carry_out();
+  waiter.join();
+  EXPECT_FALSE(three);
+  EXPECT_THAT(the_store().keys("permits_number/permit-"), IsEmpty());
+  EXPECT_TRUE(slots.try_acquire(2));
+}
+
+/// The number that somebody else has set meanwhile stays.
+TEST_F(etcd_permit_faults, a_late_request_changes_no_number) {
+  expiring_semaphore slots{etcd_, "permits_set", 0, {.ttl = 3s}};
+  expiring_semaphore elsewhere{other_, "permits_set", 0, {.ttl = 3s}};
+  elsewhere.set_permits(4);
+  the_store().hold_back_next_put();
+  slots.set_permits(5);
+  ASSERT_TRUE(the_store().holds_back());
+  elsewhere.set_permits(4);
+  the_store().carry_out();
+  EXPECT_EQ(slots.permits(), 4);
+}
+
+/// Nobody is told of anything here, so all ask again by themselves.
+TEST_F(etcd_permit_faults, watches_that_end_leave_no_waiter_behind) {
+  expiring_semaphore slots{etcd_, "permits_watch", 1, {.ttl = 3s}};
+  expiring_semaphore elsewhere{other_, "permits_watch", 1, {.ttl = 3s}};
+  auto held = slots.acquire();
+  std::optional<lease> next;
+  std::jthread waiter{[&] { next = elsewhere.acquire(); }};
+  ASSERT_TRUE(eventually([] { return the_store().keys("permits_watch/").size() == 2; }));
+  EXPECT_EQ(held.release(), release_result::released);
+  the_store().end_watches();
+  waiter.join();
+  EXPECT_TRUE(next->valid());
+}
+
+TEST_F(etcd_permit_faults, a_late_count_does_not_count_for_the_next_latch) {
+  latch opens{etcd_, "latch_late"};
+  ASSERT_TRUE(opens.try_set_count(2));
+  the_store().hold_back_next_put();
+  EXPECT_TRUE(opens.count_down("one"));
+  ASSERT_TRUE(the_store().holds_back());
+  EXPECT_EQ(opens.count(), 1);
+  EXPECT_TRUE(opens.open());
+  ASSERT_TRUE(opens.try_set_count(2));
+  the_store().carry_out();
+  EXPECT_EQ(opens.count(), 2);
+  EXPECT_TRUE(opens.open());
+  EXPECT_THAT(the_store().keys("latch_late/"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -7,7 +7,6 @@
 #include "base/printable.hpp"
 #include "base/whole_number.hpp"
 #include "engine/presence.hpp"
-#include "etcd/permit_keys.hpp"
 
 namespace holdfast::etcd::keys {
 namespace {
@@ -101,18 +100,6 @@ std::string wanted_back(std::string value, std::string_view by) {
 
 bool is_wanted_back(std::string_view value) {
   return !owner_in(value).empty() && value.find(petition) != std::string_view::npos;
-}
-
-std::optional<std::string> name_in(std::string_view prefix, std::string_view key, std::int64_t lease) {
-  if (lease == 0 || !key.starts_with(prefix)) return std::nullopt;
-  auto const slash = key.rfind('/');
-  if (slash == std::string_view::npos || slash <= prefix.size()) return std::nullopt;
-  auto const place = key.substr(slash + 1);
-  auto const digits = digits_of(lease);
-  auto const is_reading = place.starts_with(std::string{reads}.append(digits).append(1, '-'));
-  if (place != digits && !is_reading && !permit_in({.key = std::string{key}, .lease = lease}))
-    return std::nullopt;
-  return std::string{key.substr(prefix.size(), slash - prefix.size())};
 }
 
 }  // namespace holdfast::etcd::keys

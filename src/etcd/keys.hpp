@@ -4,7 +4,6 @@
 #include <holdfast/busy_info.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,9 +41,5 @@ inline constexpr std::string_view mark{"holdfast "};
 /// What a release by force adds to the holder's value: by whom it is wanted back.
 [[nodiscard]] std::string wanted_back(std::string value, std::string_view by);
 [[nodiscard]] bool is_wanted_back(std::string_view value);
-
-/// The name of the lock whose place that key is; nullopt: it is none.
-[[nodiscard]] std::optional<std::string> name_in(std::string_view prefix, std::string_view key,
-                                                 std::int64_t lease);
 
 }  // namespace holdfast::etcd::keys

@@ -15,6 +15,8 @@ constexpr std::string_view time{"latch-time"};
 constexpr std::string_view counted{"latch-counted-"};
 constexpr std::string_view mark_of_latch{"holdfast latch "};
 constexpr std::string_view with_time{"ends "};
+/// As of a latch on Redis; sums of them stay far from the limits of their type.
+constexpr std::int64_t most_counts = std::int64_t{1} << 53U;
 constexpr char of_name = 'p';
 constexpr char of_request = 'r';
 
@@ -46,7 +48,7 @@ std::optional<counted_words> counted_in(std::string_view folder, std::string_vie
   auto const hyphen = key.find('-');
   if (hyphen == std::string_view::npos || hyphen + 1 == key.size()) return std::nullopt;
   auto const number = whole_number(key.substr(0, hyphen));
-  if (!number || *number < 1) return std::nullopt;
+  if (!number || *number < 1 || *number > most_counts) return std::nullopt;
   return counted_words{.number = *number, .participant = std::string{key.substr(hyphen + 2)}};
 }
 
@@ -68,7 +70,7 @@ std::optional<latch_words> latch_in(std::string_view value) {
   value.remove_prefix(mark_of_latch.size());
   auto const space = value.find(' ');
   auto const number = whole_number(value.substr(0, space));
-  if (!number || space == std::string_view::npos) return std::nullopt;
+  if (!number || *number < 1 || *number > most_counts || space == std::string_view::npos) return std::nullopt;
   return latch_words{.number = *number, .ends = value.substr(space + 1).starts_with(with_time)};
 }
 
@@ -105,7 +107,7 @@ latch_reading::latch_reading(std::string const& folder, std::span<found> answere
   for (auto& each : answered[2].keys) {
     auto const counting = keys::counted_in(folder, each.key);
     if (!counting) continue;
-    left -= counting->number;
+    if (left > 0) left -= counting->number;
     counted.push_back(std::move(each.key));
   }
 }

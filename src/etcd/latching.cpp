@@ -291,7 +291,8 @@ void latching::put(std::shared_ptr<counting_down> const& asked, latch_reading co
                      }
                      auto left = of;
                      for (auto const& each : answer.value.answers.at(1).keys) {
-                       if (auto const words = keys::counted_in(folder, each.key)) left -= words->number;
+                       auto const words = keys::counted_in(folder, each.key);
+                       if (words && left > 0) left -= words->number;
                      }
                      if (left > 0) {
                        asked->done(nullptr, true);

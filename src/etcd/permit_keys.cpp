@@ -20,6 +20,13 @@ std::string joined(std::string_view folder, std::string_view word) {
   return all;
 }
 
+/// As many as a semaphore has at most: sums of them stay far from the limits of their type.
+std::optional<std::int64_t> permits_from(std::string_view digits, std::int64_t least) {
+  auto const number = whole_number(digits);
+  if (!number || *number < least || *number > most_permits) return std::nullopt;
+  return number;
+}
+
 /// What is before the next hyphen, which is taken off, too.
 std::string_view take_part(std::string_view& text) {
   auto const part = text.substr(0, text.find('-'));
@@ -50,9 +57,9 @@ std::optional<permit_words> permit_in(key_value const& place) {
   rest.remove_prefix(rest.rfind('/') + 1);
   if (place.lease == 0 || !rest.starts_with(permits)) return std::nullopt;
   rest.remove_prefix(permits.size());
-  auto const altogether = whole_number(take_part(rest));
-  auto const amount = whole_number(take_part(rest));
-  if (!altogether || !amount || *amount < 1 || take_part(rest) != digits_of(place.lease)) return std::nullopt;
+  auto const altogether = permits_from(take_part(rest), 0);
+  auto const amount = permits_from(take_part(rest), 1);
+  if (!altogether || !amount || take_part(rest) != digits_of(place.lease)) return std::nullopt;
   return permit_words{.size = *altogether, .amount = *amount};
 }
 
@@ -65,7 +72,7 @@ std::string size_text(std::int64_t altogether, std::string_view by) {
 std::optional<std::int64_t> size_in(std::string_view value) {
   if (!value.starts_with(mark_of_size)) return std::nullopt;
   value.remove_prefix(mark_of_size.size());
-  return whole_number(value.substr(0, value.find(' ')));
+  return permits_from(value.substr(0, value.find(' ')), 0);
 }
 
 }  // namespace holdfast::etcd::keys

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include "etcd/messages.hpp"
 
 namespace holdfast::etcd::keys {
+
+inline constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
 
 /// What the keys of all permits of a name begin with.
 [[nodiscard]] std::string permits_of(std::string_view folder);

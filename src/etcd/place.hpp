@@ -17,6 +17,7 @@ struct place {
   std::string owner{};
   std::string name{};
   bool reads = false;         ///< beside other readers
+  bool of_latch = false;      ///< it waits for a latch, and has no key
   std::int64_t amount = 0;    ///< of permits: how many it wants; 0: it wants none
   std::int64_t offered = 0;   ///< of permits: how many there are, as far as its caller knows; 0: unknown
   std::string claim{};        ///< what it is among the keys of its lease: see leases::take

@@ -17,6 +17,7 @@ place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_vie
     known->owner = request.owner;
     known->name = name;
     known->reads = lock_recipe.sharing == engine::sharing::shared;
+    known->of_latch = lock_recipe.sharing == engine::sharing::open_to_all;
     known->amount = lock_recipe.sharing == engine::sharing::counted ? request.amount : 0;
     // A lock has no slash in its name.
     known->claim = known->reads || known->amount != 0 ? known->name + '/' + known->owner : known->name;
@@ -45,6 +46,7 @@ void places::drop(place_ptr const& left) noexcept {
   left->seen = 0;
   left->holds = false;
   left->unsure = false;
+  left->of_latch = false;
   if (left->has_more_steps()) return;
   if (auto const known = all_.find(left->owner); known != all_.end() && known->second == left)
     all_.erase(known);

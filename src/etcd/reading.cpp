@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "etcd/key_names.hpp"
 #include "etcd/keys.hpp"
 #include "etcd/latch_keys.hpp"
 #include "etcd/permit_keys.hpp"

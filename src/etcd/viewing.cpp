@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/presence.hpp"
+#include "etcd/key_names.hpp"
 #include "etcd/keys.hpp"
 #include "etcd/latch_keys.hpp"
 #include "etcd/permit_keys.hpp"

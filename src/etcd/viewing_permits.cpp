@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <holdfast/error.hpp>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,11 +12,6 @@
 #include "etcd/viewing.hpp"
 
 namespace holdfast::etcd {
-namespace {
-
-constexpr std::int64_t most_permits = std::numeric_limits<std::int32_t>::max();
-
-}  // namespace
 
 void viewing::survey(
     std::string const& name, bool with_values,
@@ -93,7 +87,7 @@ void viewing::resize(std::shared_ptr<resize_under_way> const& asked) {
         }
         auto const before = known ? queue.size : asked->offered;
         auto const number = asked->how == resizing::add
-                                ? std::clamp<std::int64_t>(before + asked->number, 0, most_permits)
+                                ? std::clamp<std::int64_t>(before + asked->number, 0, keys::most_permits)
                                 : asked->number;
         asked->wanted = keys::size_text(number, asked->by);
         auto const folder = keys::folder(prefix_, asked->name);

@@ -102,7 +102,8 @@ void watching::on_over(std::uint64_t number) {
 void watching::look_again() {
   for (auto const& each : std::exchange(unwatched_, {})) {
     auto const still = each.lock();
-    if (still && !still->holds && still->watch == 0 && still->lease) listeners_.wake(*still);
+    if (still && !still->holds && still->watch == 0 && (still->lease || still->of_latch))
+      listeners_.wake(*still);
   }
   // Each renewal watches anew.
   if (std::exchange(holders_unwatched_, false)) ask_about_leases_();

@@ -10,6 +10,7 @@
 #include <holdfast/latch.hpp>
 #include <holdfast/mutex.hpp>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <thread>
@@ -85,18 +86,35 @@ TEST_F(etcd_permit_faults, a_late_request_changes_no_number) {
   EXPECT_EQ(slots.permits(), 4);
 }
 
-/// Nobody is told of anything here, so all ask again by themselves.
+/// Nobody is told of anything here, and asks again when its watch has ended; long before the re-check.
 TEST_F(etcd_permit_faults, watches_that_end_leave_no_waiter_behind) {
+  client seldom{"etcd://memory", {.patience = wait_limit, .recheck = 30s}};
   expiring_semaphore slots{etcd_, "permits_watch", 1, {.ttl = 3s}};
-  expiring_semaphore elsewhere{other_, "permits_watch", 1, {.ttl = 3s}};
+  expiring_semaphore elsewhere{seldom, "permits_watch", 1, {.ttl = 3s}};
   auto held = slots.acquire();
-  std::optional<lease> next;
-  std::jthread waiter{[&] { next = elsewhere.acquire(); }};
+  std::atomic<bool> entered = false;
+  std::jthread const waiter{[&] { entered = elsewhere.try_acquire_for(50s).has_value(); }};
   ASSERT_TRUE(eventually([] { return the_store().keys("permits_watch/").size() == 2; }));
   EXPECT_EQ(held.release(), release_result::released);
-  the_store().end_watches();
-  waiter.join();
-  EXPECT_TRUE(next->valid());
+  EXPECT_TRUE(eventually(20s, [&] {
+    the_store().end_watches();
+    return entered.load();
+  }));
+}
+
+TEST_F(etcd_permit_faults, watches_that_end_leave_nobody_before_a_latch) {
+  client seldom{"etcd://memory", {.patience = wait_limit, .recheck = 30s}};
+  latch opens{etcd_, "latch_watch"};
+  latch elsewhere{seldom, "latch_watch"};
+  ASSERT_TRUE(opens.try_set_count(1));
+  std::atomic<bool> through = false;
+  std::jthread const waiter{[&] { through = elsewhere.wait_for(50s); }};
+  ASSERT_TRUE(eventually([&] { return seldom.stats().waits == 1; }));
+  opens.count_down();
+  EXPECT_TRUE(eventually(20s, [&] {
+    the_store().end_watches();
+    return through.load();
+  }));
 }
 
 TEST_F(etcd_permit_faults, a_late_count_does_not_count_for_the_next_latch) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "memory/arguments.hpp"
+#include "memory/lua_memory.hpp"
 #include "resp/reply.hpp"
 
 struct lua_State;
@@ -46,6 +47,7 @@ class lua_scripts {
     std::size_t operator()(std::string_view source) const noexcept { return source.size(); }
   };
 
+  lua_memory memory_;
   std::unique_ptr<lua_State, closer> state_;
   std::unordered_map<std::string, script, size_of, std::equal_to<>> compiled_;  ///< by their texts
   std::vector<std::string_view> words_;  ///< room for those of one command

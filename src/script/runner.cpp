@@ -10,8 +10,12 @@ std::string in_full(std::string const& bytes, void const* script_source) {
   auto const& source = *static_cast<script const*>(script_source);
   auto const header = bytes.find('\n') + 1;
   auto const tail = bytes.find(source.sha1) + source.sha1.size() + 2;
-  std::string result{bytes, 0, header};
-  resp::append_bulk(result, "EVAL");
+  constexpr std::string_view verb{"EVAL"};
+  std::string result;
+  result.reserve(header + resp::writer::room_for(verb.size()) + resp::writer::room_for(source.text.size()) +
+                 bytes.size() - tail);
+  result.append(bytes, 0, header);
+  resp::append_bulk(result, verb);
   resp::append_bulk(result, source.text);
   result.append(bytes, tail);
   return result;

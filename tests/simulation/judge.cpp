@@ -17,6 +17,9 @@ namespace {
 /// A free lock with waiting callers is taken within this time: two re-checks, an outage, and the latency.
 constexpr std::chrono::seconds longest_idle{8};
 
+/// How often locks with waiting callers are looked at while no command is executed.
+constexpr std::chrono::milliseconds look_again{10};
+
 /// Just before its time is up a caller looks once more; so much for that, and for the latency.
 constexpr std::chrono::milliseconds last_look{60};
 
@@ -76,6 +79,11 @@ void judge::on_wait(part const& wanted, int amount) {
     counted_.emplace(wanted.names.front(), wanted.lock);
 }
 
+void judge::on_answer(part const& wanted, int amount) {
+  auto& entry = waiting_[{queue_name(wanted), wanted.lock, amount}];
+  if (--entry.callers == 0) entry.free_since = time_point::max();
+}
+
 void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
                        time_point since, int amount) {
   std::erase_if(holders_, [](holder const& entry) { return !entry.lease->valid(); });
@@ -85,7 +93,7 @@ void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease,
   check_turn(wanted, owner, since);
   check_token(wanted, lease->token(), owner);
   check_copies(wanted, lease->options(), owner);
-  holders_.push_back({wanted, owner, lease, amount});
+  holders_.push_back({.wanted = wanted, .owner = owner, .lease = lease, .amount = amount});
 }
 
 void judge::check_company(part const& wanted, std::string const& owner, int amount) {
@@ -153,6 +161,7 @@ void judge::check_copies(part const& wanted, lock_options const& options, std::s
 
 void judge::on_left(part const& wanted, std::string const& uuid, time_point since) {
   if (!answers_ || !has_owner(wanted)) return;
+  note_owner(wanted);
   auto const& [owner, from] = owners_[wanted.names.front()];
   if (owner.starts_with(uuid + ':') && !believed_.contains(owner) &&
       world_.now() - std::max(from, since) > last_look)
@@ -173,18 +182,29 @@ void judge::on_taken(part const& wanted, int amount) {
   if (taken > wanted.lock->permits) fail(std::to_string(taken) + " permits of \"" + name + "\" are taken");
 }
 
-void judge::check() {
-  for (auto const& [wanted, owner, lease, amount] : holders_) {
-    if (!lease->valid()) continue;
-    for (auto const& name : wanted.names) {
-      auto const found = hold_of(servers_, wanted, name, owner);
-      if (!found)
-        fail(owner + " has a valid lease of \"" + name + "\", but the server has \"" +
-             contents_of(servers_, name) + '"');
-      else if (lease->deadline() > found->end)
-        fail("the lease of " + owner + " outlives the key \"" + name + '"');
-    }
+/// While no command is executed, and the deadline is the same, the key lasts longer than the lease.
+void judge::check_holder(holder& entry, std::uint64_t executed) {
+  auto const deadline = entry.lease->deadline();
+  if (!entry.lease->valid() || (entry.executed == executed && entry.deadline == deadline)) return;
+  auto as_promised = true;
+  for (auto const& name : entry.wanted.names) {
+    auto const found = hold_of(servers_, entry.wanted, name, entry.owner);
+    as_promised = as_promised && found && deadline <= found->end;
+    if (!found)
+      fail(entry.owner + " has a valid lease of \"" + name + "\", but the server has \"" +
+           contents_of(servers_, name) + '"');
+    else if (deadline > found->end)
+      fail("the lease of " + entry.owner + " outlives the key \"" + name + '"');
   }
+  if (!as_promised) return;
+  entry.executed = executed;
+  entry.deadline = deadline;
+}
+
+void judge::check() {
+  std::uint64_t executed = 0;
+  for (auto const& each : servers_) executed += each->executed();
+  for (auto& entry : holders_) check_holder(entry, executed);
   std::erase_if(kept_, [this](kept_hold const& hold) {
     return hold.until <= world_.now() + std::chrono::milliseconds{1};
   });
@@ -197,7 +217,7 @@ void judge::check() {
   }
   latches_.check();
   conditions_.check();
-  if (!late_copies_) check_waiting();
+  if (!late_copies_) check_waiting(executed);
 }
 
 void judge::note_owner(part const& wanted) {
@@ -206,7 +226,11 @@ void judge::note_owner(part const& wanted) {
   if (known.owner != owner) known = {.owner = std::string{owner}, .since = world_.now()};
 }
 
-void judge::check_waiting() {
+/// What ttls free meanwhile is noticed a little later.
+void judge::check_waiting(std::uint64_t executed) {
+  if (executed == waiting_executed_ && world_.now() < waiting_due_) return;
+  waiting_executed_ = executed;
+  waiting_due_ = world_.now() + look_again;
   for (auto& [key, entry] : waiting_) {
     if (answers_ && has_owner(entry.wanted)) note_owner(entry.wanted);
     auto const free =

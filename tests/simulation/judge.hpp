@@ -31,9 +31,7 @@ class judge {
   /// A caller begins to wait.
   void on_wait(part const& wanted, int amount);
   /// The wait has ended, in one way or another.
-  void on_answer(part const& wanted, int amount) {
-    --waiting_[{queue_name(wanted), wanted.lock, amount}].callers;
-  }
+  void on_answer(part const& wanted, int amount);
 
   /// `since`: when the caller began to wait.
   void on_granted(part const& wanted, engine::lease_state_ptr const& lease, std::string const& owner,
@@ -85,6 +83,9 @@ class judge {
     std::string owner;
     engine::lease_state_ptr lease;
     int amount = 1;  ///< of permits
+    // Of the last look at it:
+    std::uint64_t executed = 0;
+    time_point deadline{};
   };
   struct kept_hold {
     part wanted;
@@ -107,7 +108,8 @@ class judge {
   void check_turn(part const& wanted, std::string const& owner, time_point since);
   void check_token(part const& wanted, std::int64_t token, std::string const& owner);
   void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
-  void check_waiting();
+  void check_holder(holder& entry, std::uint64_t executed);
+  void check_waiting(std::uint64_t executed);
   void note_owner(part const& wanted);
   [[nodiscard]] bool is_excused(server const& at, std::string const& text) const;
 
@@ -130,6 +132,8 @@ class judge {
   std::map<std::string, time_point> excused_;   ///< owners
   std::map<std::string, time_point> may_last_;  ///< owners; where there was trouble after that
   std::map<waiting_key, waiting_callers> waiting_;
+  std::uint64_t waiting_executed_ = 0;  ///< of the last look at them
+  time_point waiting_due_{};            ///< the next one, if nothing changes by commands
   std::map<std::string, int> taken_;            ///< permits without leases, by name
   std::set<std::string> readers_;               ///< owners that were let in
   std::map<std::string, kind const*> counted_;  ///< the names that have permits

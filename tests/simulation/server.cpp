@@ -13,21 +13,21 @@ resp::reply server::execute(call const& script) {
   auto words = resp::take_command(bytes);
   words[0] = "EVAL";
   words[1] = script.source->text;
-  return server_.execute(words, world_.now());
+  return execute(command{words});
 }
 
 std::vector<resp::reply> server::execute_request(std::string_view bytes) {
   auto words = resp::take_command(bytes);
   std::vector<resp::reply> replies;
   if (words.front() != "MULTI") {
-    replies.push_back(server_.execute(words, world_.now()));
+    replies.push_back(execute(command{words}));
     return replies;
   }
   replies.push_back(resp::make_text("OK"));
   auto results = resp::make_array({});
   while (resp::take_whole_command(bytes, words) && words.front() != "EXEC") {
     replies.push_back(resp::make_text("QUEUED"));
-    results.elements.push_back(server_.execute(words, world_.now()));
+    results.elements.push_back(execute(command{words}));
   }
   replies.push_back(std::move(results));
   return replies;

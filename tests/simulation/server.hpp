@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -31,7 +32,7 @@ class server {
 
   /// As memory::server, now.
   resp::reply execute(std::initializer_list<std::string_view> words) {
-    return server_.execute(words, world_.now());
+    return execute(command{words.begin(), words.size()});
   }
   /// The replies to one command, or to each of a transaction: MULTI, EXEC, and those between.
   resp::reply execute(call const& script);
@@ -43,6 +44,8 @@ class server {
   void unsubscribe(std::string const& channel, void const* subscriber) {
     server_.unsubscribe(channel, subscriber);
   }
+  /// How many commands it has executed: without one the data changes only by ttls that end.
+  [[nodiscard]] std::uint64_t executed() const noexcept { return executed_; }
   /// The data, as of now.
   [[nodiscard]] dataset& data() { return server_.data(world_.now()); }
 
@@ -74,8 +77,14 @@ class server {
   [[nodiscard]] replication& copies() noexcept { return copies_; }
 
  private:
+  resp::reply execute(command words) {
+    ++executed_;
+    return server_.execute(words, world_.now());
+  }
+
   world& world_;
   std::string const host_;
+  std::uint64_t executed_ = 0;
   time_point away_until_{};
   time_point frozen_until_{};
   time_point trouble_until_{};

@@ -5,7 +5,7 @@
 local keys = {unpack(KEYS)}
 local ttl_ms = ARGV[1]
 local owners = {unpack(ARGV, 2)}
-local others = {}
+local report = {}
 -- What can't be read can't be said anew, either.
 local function says_nothing(leader, owner)
   local said = redis.pcall('HGETALL', leader)
@@ -17,14 +17,14 @@ end
 for n, owner in ipairs(owners) do
   local holder, leader = redis.pcall('GET', keys[n]), keys[#owners + n]
   if holder ~= owner then
-    others[#others + 1] = holder and -n or n
+    report[#report + 1] = holder and -n or n
   else
     redis.call('PEXPIRE', keys[n], ttl_ms)
     if says_nothing(leader, owner) then
-      others[#others + 1] = {n, 'value'}
+      report[#report + 1] = {n, 'value'}
     else
       redis.call('PEXPIRE', leader, ttl_ms)
     end
   end
 end
-return others
+return report

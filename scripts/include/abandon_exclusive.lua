@@ -4,11 +4,11 @@
 local queued = redis.call('ZREM', queue, owner) == 1
 local holder = redis.pcall('GET', lock)
 if back_to_upgrade(lock, counter, queue, owner, holder) then return 1 end
-local mine = holder == owner
-if mine then redis.call('DEL', lock) end
-if mine or (not queued and not holder) then
+local held = holder == owner
+if held then redis.call('DEL', lock) end
+if held or (not queued and not holder) then
   wake_next(lock, counter, queue, starvation_us, grant_ms)
 elseif queued and as_readers(lock, readers_beside(queue), holder) == 'holdfast_readers' then
   let_readers_in(lock, counter, queue, grant_ms)
 end
-return mine and 1 or 0
+return held and 1 or 0

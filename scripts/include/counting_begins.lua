@@ -8,20 +8,20 @@ end
 function counting.see(name, how)
   at(name)
   drop_expired()
-  name.mine = redis.call('ZSCORE', name.lock, name.owner)
+  name.held = redis.call('ZSCORE', name.lock, name.owner)
   local clear = redis.call('EXISTS', name.queue) == 0
-  if not name.mine and not clear then
+  if not name.held and not clear then
     if how.mode == 'join' then name.queued = counting.join(name, how.ticket) end
-    name.mine, clear = let_in(how.grant_ms, name.owner, how.grant_ms)
+    name.held, clear = let_in(how.grant_ms, name.owner, how.grant_ms)
     name.last = redis.call('GET', name.counter)
   end
   name.aside = not limit or name.amount > limit
-  name.free = name.mine or (clear and limit and out + name.amount <= limit)
+  name.free = name.held or (clear and limit and out + name.amount <= limit)
   if not name.free then end_empty() end
 end
 function counting.take(name, ttl_ms)
   at(name)
-  if name.mine then
+  if name.held then
     keep_in(name.owner, ttl_ms)
   else
     put_in(name.owner, name.amount, ttl_ms)

@@ -49,10 +49,10 @@ end
 
 -- Grants the lock, which is free, or about to be, or the readers', to all readers at the head of the queue, up to the first waiter
 -- that wants to write, and tells each. Their token is newer than any before. A reader that nobody hears is gone. Those that wait for
--- an upgrade lease while another has it are passed over, and keep their places. `self`, if given, is who asks, and is told by the
+-- an upgrade lease while another has it are passed over, and keep their places. `asker`, if given, is who asks, and is told by the
 -- reply. `first`, if given, is a reader that has just been taken from the queue, and its ticket. Returns how many are in, 'mute' when
 -- there is no right to publish, and whether any was passed over.
-local function let_readers_in(lock, counter, queue, grant_ms, self, first)
+local function let_readers_in(lock, counter, queue, grant_ms, asker, first)
   local readers = readers_beside(queue)
   -- Before anything is written: another kind of key ends the script here, and so does a set that may be at another node.
   if type(redis.pcall('ZCARD', readers)) == 'table' or type(redis.pcall('EXISTS', lock, readers)) == 'table' then
@@ -83,7 +83,7 @@ local function let_readers_in(lock, counter, queue, grant_ms, self, first)
       end
       redis.call('ZADD', readers, until_ms, waiter)
       local number = string.sub(waiter, 38, -3)
-      heard = waiter == self and 1
+      heard = waiter == asker and 1
         or to_inbox(waiter, queue, string.format('granted %s %.0f 1 %s', number, token, lock))
       if type(heard) == 'table' then
         mute, heard = 'mute', nil

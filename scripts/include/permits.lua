@@ -108,21 +108,21 @@ end
 
 -- Gives permits to the first in the queue, for as long as they are enough for it, and tells each. Who wants more than there are
 -- altogether stands aside until there are more. One that nobody hears is gone; where the right to publish is missing all
--- stay in the queue. `self`, if given, is who asks, and is told by the reply: returns whether it has got its permits, for `ttl_ms`;
+-- stay in the queue. `asker`, if given, is who asks, and is told by the reply: returns whether it has got its permits, for `ttl_ms`;
 -- and whether nobody is left but those that stand aside.
-local function let_in(grant_ms, self, ttl_ms)
-  local place, mine = 0, false
+local function let_in(grant_ms, asker, ttl_ms)
+  local place, granted = 0, false
   while limit do
     local waiter, since = unpack(redis.call('ZRANGE', queue, place, place, 'WITHSCORES'))
-    if not waiter or tonumber(since) >= heavy then return mine, true end
+    if not waiter or tonumber(since) >= heavy then return granted, true end
     local amount = weight_in(queue, waiter)
     local fits = out + amount <= limit
     if amount > limit then
       place = place + 1
     else
-      if fits and waiter == self then
+      if fits and waiter == asker then
         put_in(waiter, amount, ttl_ms)
-        mine = true
+        granted = true
       elseif fits then
         local token = take_tokens(counter, redis.call('GET', counter), 1)
         put_in(waiter, amount, grant_ms)
@@ -130,14 +130,14 @@ local function let_in(grant_ms, self, ttl_ms)
         local heard = to_inbox(waiter, counter, message)
         local mute = type(heard) == 'table'
         if mute or heard == 0 then take_out(waiter) end
-        if mute then return mine end
-      elseif out == limit or waiter == self or not is_gone(waiter, since) then
-        return mine
+        if mute then return granted end
+      elseif out == limit or waiter == asker or not is_gone(waiter, since) then
+        return granted
       end
       redis.call('ZREM', queue, waiter, waiter .. ':p')
     end
   end
-  return mine
+  return granted
 end
 
 local function end_empty()

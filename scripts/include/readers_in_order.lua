@@ -37,13 +37,13 @@ local function drop_dead_writers(lock, queue)
 end
 
 -- Gives a lock for which others wait to the first of them if it is free; if others read, readers at the head go in. `holder`: of the
--- lock; `self`: who asks, see let_readers_in.
-local function give_turns(lock, counter, queue, holder, self, grant_ms)
+-- lock; `asker`: who asks, see let_readers_in.
+local function give_turns(lock, counter, queue, holder, asker, grant_ms)
   if not holder then
-    wake_next(lock, counter, queue, 0, grant_ms, self)
+    wake_next(lock, counter, queue, 0, grant_ms, asker)
   elseif holder == 'holdfast_readers' then
     drop_dead_writers(lock, queue)
-    let_readers_in(lock, counter, queue, grant_ms, self)
+    let_readers_in(lock, counter, queue, grant_ms, asker)
   end
 end
 

@@ -12,16 +12,16 @@ function reading.is_in(name)
 end
 function reading.see(name, how)
   name.holder = as_readers(name.lock, name.readers, name.holder)
-  name.mine = reading.is_in(name)
-  if not name.mine and redis.call('EXISTS', name.queue) == 1 then
+  name.held = reading.is_in(name)
+  if not name.held and redis.call('EXISTS', name.queue) == 1 then
     if how.mode == 'join' then name.queued = reading.join(name, how.ticket) end
     give_turns(name.lock, name.counter, name.queue, name.holder, name.owner, how.grant_ms)
     name.holder = redis.call('GET', name.lock)
     name.last = redis.call('GET', name.counter)
-    name.mine = reading.is_in(name)
-    if not name.mine and name.holder == 'holdfast_readers' and others_wait(name.queue) then return end
+    name.held = reading.is_in(name)
+    if not name.held and name.holder == 'holdfast_readers' and others_wait(name.queue) then return end
   end
-  name.free = name.mine or not name.holder or name.holder == 'holdfast_readers'
+  name.free = name.held or not name.holder or name.holder == 'holdfast_readers'
 end
 function reading.take(name, ttl_ms)
   enter(name.lock, name.readers, name.owner, ttl_ms, name.holder == 'holdfast_readers')

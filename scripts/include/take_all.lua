@@ -53,8 +53,8 @@ local function take_all(names, how)
     local kept = keeps and i < busy
     if name.free and kept then
       name.kind.take(name, how.grant_ms)
-    elseif name.free and (name.mine or told or name.queued) then
-      if name.mine then name.kind.give(name) end
+    elseif name.free and (name.held or told or name.queued) then
+      if name.held then name.kind.give(name) end
       pcall(name.kind.tell, name, how.starvation_us, how.grant_ms)
     end
   end

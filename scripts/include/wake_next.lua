@@ -2,23 +2,23 @@
 -- @leaves wake_next
 -- Tells the first waiter whose process can be reached, and takes it out of the queue. A waiter that has waited for
 -- `starvation_us` is given the lock at once, with 0 whatever the clocks say ('granted'); any other is told to ask ('woken').
--- 'nobody': there is no waiter. Readers at the head are always given the lock, together. `self`, if given, is the waiter that
--- runs the script: if it is the first, the reply tells it ('self'), and no message. If nobody hears a message, the waiter's
+-- 'nobody': there is no waiter. Readers at the head are always given the lock, together. `asker`, if given, is the waiter that
+-- runs the script: if it is the first, the reply tells it ('asker'), and no message. If nobody hears a message, the waiter's
 -- process is gone, and the next waiter is told. A waiter that would upgrade a lease (':w') is passed over, since its lease is
 -- over if the lock is free. Without the right to publish the waiters poll, and stay in the queue ('mute').
-local function wake_next(lock, counter, queue, starvation_us, grant_ms, self)
+local function wake_next(lock, counter, queue, starvation_us, grant_ms, asker)
   local limit = tonumber(starvation_us)
   while true do
     local first = redis.call('ZPOPMIN', queue)
     local waiter, since = first[1], first[2]
     if not waiter then return 'nobody' end
     if is_reader(waiter) then
-      local count, mute, passed_over = let_readers_in(lock, counter, queue, grant_ms, self, first)
+      local count, mute, passed_over = let_readers_in(lock, counter, queue, grant_ms, asker, first)
       if count > 0 then return 'granted' end
       if mute then return mute end
       if passed_over then return 'nobody' end  -- they are the first again, and the lock isn't free
     elseif string.sub(waiter, -2) ~= ':w' then
-      if waiter == self then return 'self' end
+      if waiter == asker then return 'asker' end
       local number = string.sub(waiter, 38)
       local starved = limit <= 0 or micros() - since >= limit
       local heard

@@ -56,20 +56,20 @@ for i = 1, #names, 2 do
   if i % (2 * few) == 1 then look_ahead(i) end
   local lock, queue = names[i], names[i + 1]
   local beside = string.sub(queue, 1, -6)
-  local text, waiting, others = text_of(lock, 127), any_waits and number('ZCARD', queue) or 0, 0
+  local text, waiting, more_waiting = text_of(lock, 127), any_waits and number('ZCARD', queue) or 0, 0
   if not text then
     local count = number('HLEN', lock)
     if count > 0 then
       text = fields_of(lock, count)
     else
-      text, others = members_of(lock, beside)
+      text, more_waiting = members_of(lock, beside)
     end
   elseif text == 'holdfast_readers' then
     text = 'readers ' .. number('ZCARD', beside .. 'readers') .. ' ' .. alive(beside .. 'readers')
   elseif string.sub(text, 1, 16) == 'holdfast_barrier' then
     text = text .. number('ZCARD', beside .. 'arrived')
   elseif text == '' and number('EXISTS', lock) == 0 then
-    others = number('ZCARD', beside .. 'permit_queue')
+    more_waiting = number('ZCARD', beside .. 'permit_queue')
   elseif text == '' or string.sub(text, 1, 1) == ' ' then
     text = '-' .. text
   end
@@ -80,7 +80,7 @@ for i = 1, #names, 2 do
   else
     more = text_of(beside .. 'token', 31) or ''
   end
-  answer[i] = table.concat({text, more, waiting + others}, ' ')
+  answer[i] = table.concat({text, more, waiting + more_waiting}, ' ')
   answer[i + 1] = scope == 'ttl' and number('PTTL', lock) or -3
 end
 return answer

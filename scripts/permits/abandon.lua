@@ -9,6 +9,7 @@ local owner = ARGV[1]
 local grant_ms = ARGV[2]
 local publish = ARGV[3]
 local remember_ms = ARGV[4]
+-- @include lasting
 -- @include abandoned
 if abandoned and remember_ms ~= '0' then
   redis.call('DEL', abandoned)  -- a server without memory allows the SET behind it
@@ -23,9 +24,9 @@ if redis.call('EXISTS', lock, queue) == 0 then return 0 end
 if type(redis.pcall('ZCARD', queue)) == 'table' then return 0 end
 redis.call('ZREM', queue, owner, owner .. ':p')
 if look(0) then return 0 end
-local mine = take_out(owner)
+local held = take_out(owner)
 drop_expired()
 pcall(let_in, grant_ms)  -- as in release
-if abandoned and mine then end_with_last() end
+if abandoned and held then end_with_last() end
 end_empty()
-return mine and 1 or 0
+return held and 1 or 0

@@ -19,17 +19,18 @@ local ticket = ARGV[6]
 local waited_us = ARGV[7]
 local grant_ms = ARGV[8]
 local publish = ARGV[9]
+-- @include lasting
 -- @include abandoned
 if abandoned and redis.call('EXISTS', abandoned) == 1 then return {-2, -1, 0, 0, '', -1, -1, 0} end
 -- Enough are left, and nobody waits: here, before the functions are made, which cost more. Owners whose time is over may stay, since
 -- nobody needs their permits. Each number that is text already stays text: a script's numbers are written with all their digits.
 local there = redis.call('EXISTS', lock, queue, size)
 local first = there > 0 and redis.pcall('ZRANGE', lock, '0', '0', 'WITHSCORES') or {}
-local others = first[1] and there - 1 or there
-local said = others == 1 and redis.call('GET', size)  -- otherwise it is the queue
+local keys_beside = first[1] and there - 1 or there
+local said = keys_beside == 1 and redis.call('GET', size)  -- otherwise it is the queue
 local known = first[1] and string.match(first[1], '^holdfast_permits:(%d+)$')
 if not first[1] then known = said or (offered ~= '0' and offered) end
-if known and (others == 0 or said) then
+if known and (keys_beside == 0 or said) then
   local last, time = tonumber(redis.call('GET', counter)), redis.call('TIME')
   local now_us = time[1] * 1000000 + time[2]
   local limit, out = tonumber(known), first[2] and -first[2] or 0
@@ -68,19 +69,19 @@ if spoilt then return spoilt end
 local number = tonumber(amount)
 local waiting = redis.call('ZCARD', queue) > 0  -- before anything is written: another kind of key ends the script here
 drop_expired()
-local mine, clear = redis.call('ZSCORE', lock, owner), not waiting
-if mine then
+local held, clear = redis.call('ZSCORE', lock, owner), not waiting
+if held then
   keep_in(owner, ttl_ms)
   if waiting then redis.call('ZREM', queue, owner, owner .. ':p') end
 elseif waiting or not limit or out + number > limit then
   if mode == 'join' then ticket = join_permit_queue(owner, number, ticket, waited_us) end
-  mine, clear = let_in(grant_ms, owner, ttl_ms)
+  held, clear = let_in(grant_ms, owner, ttl_ms)
 end
-if not mine and clear and limit and out + number <= limit then
+if not held and clear and limit and out + number <= limit then
   put_in(owner, number, ttl_ms)
-  mine = true
+  held = true
 end
-if mine then return {take_tokens(counter, redis.call('GET', counter), 1)} end
+if held then return {take_tokens(counter, redis.call('GET', counter), 1)} end
 local asks = mode == 'ask'
 local reply = busy_permits(asks and -1 or redis.call('ZRANK', queue, owner), asks and 0 or ticket)
 end_empty()

@@ -17,13 +17,14 @@ local publish = ARGV[5]
 local done_ms = ARGV[6]
 local takers = {unpack(ARGV, 7)}
 -- @include once
+-- @include lasting
 local busy = redis.call('EXISTS', done, queue)
 if busy > 0 and redis.call('EXISTS', done) == 1 then return 1 end
 -- Nobody waits, and the first of all has no lease, is this client's, and has so many: here, before the other functions are made, which
 -- cost more. Those behind it have none either, and the set is to last for the last of them.
 local first = busy == 0 and redis.pcall('ZRANGE', lock, '0', '1', 'WITHSCORES') or {}
 local taker = first[3] or ''
-if (takers[1] or taker) == taker and string.sub(taker, 1, 36) == client and string.sub(taker, -2) == ':l' and string.match(first[1], '^holdfast_permits:%d+$') then
+if (takers[1] or taker) == taker and string.sub(taker, 1, 36) == client and is_lasting(taker) and string.match(first[1], '^holdfast_permits:%d+$') then
   local many = redis.call('ZSCORE', lock, taker .. ':p')
   local lasts = tonumber(first[4]) > (redis.call('TIME')[1] + 33000000) * 1000  -- as below
   if lasts and tonumber(number) == (many and many - 8000000000000000 or 1) then
@@ -68,9 +69,9 @@ for _, owner in ipairs(takers) do
   if redis.call('ZSCORE', lock, owner) then choose(owner) end
 end
 local first_hundred = next_hundred()
-for _, own in ipairs({true, false}) do
+for _, of_client in ipairs({true, false}) do
   for _, owner in ipairs(first_hundred) do
-    if (string.sub(owner, 1, 36) == client) == own then choose(owner) end
+    if (string.sub(owner, 1, 36) == client) == of_client then choose(owner) end
   end
 end
 while found < wanted and rank <= last do
@@ -80,7 +81,7 @@ while found < wanted and rank <= last do
 end
 local leased = 0
 for _, owner in ipairs(found < wanted and redis.call('ZRANGE', lock, 1, leased_last) or {}) do
-  if string.sub(owner, -2) ~= ':l' then leased = leased + weight_in(lock, owner) end
+  if not is_lasting(owner) then leased = leased + weight_in(lock, owner) end
 end
 if leased > 0 then
   return redis.error_reply(string.format(

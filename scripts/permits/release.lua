@@ -7,7 +7,8 @@ local size = KEYS[4]
 local owner = ARGV[1]
 local grant_ms = ARGV[2]
 local publish = ARGV[3]
-local lasts = string.sub(owner, -2) == ':l'  -- by force
+-- @include lasting
+local by_force = is_lasting(owner)
 -- Nobody waits: here, before the functions are made, which cost more.
 local first = redis.pcall('ZRANGE', lock, '0', '2')
 -- An owner that is the text of the key: see as_set.
@@ -16,7 +17,7 @@ if alone and alone ~= owner then return 0 end
 if first.err and not alone then return -1 end
 if not alone and not first[1] then return 0 end
 if not alone and not string.match(first[1], '^holdfast_permits:%d+$') then return -1 end
-if not lasts and redis.call('EXISTS', queue) == 0 then
+if not by_force and redis.call('EXISTS', queue) == 0 then
   if alone then return redis.call('DEL', lock) end
   if first[2] == owner and not first[3] then return redis.call('DEL', lock) end
   if not redis.call('ZSCORE', lock, owner .. ':p') then
@@ -35,6 +36,6 @@ if not take_out(owner) then return 0 end
 drop_expired()
 -- Should a side key be spoilt, the permits are left all the same; the waiters find out by themselves.
 pcall(let_in, grant_ms)
-if lasts then end_with_last() end
+if by_force then end_with_last() end
 end_empty()
 return 1

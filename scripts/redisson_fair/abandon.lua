@@ -24,12 +24,12 @@ local function leave()
   redis.call('ZREM', timeouts, owner)
   redis.call('LREM', queue, 0, owner)
 end
-local mine = found_by(owner, lock) == 1
-if mine then redis.call('HDEL', lock, owner) end
+local held = found_by(owner, lock) == 1
+if held then redis.call('HDEL', lock, owner) end
 -- Should the queue be spoilt, the lock is free all the same; the waiters find out by themselves.
 pcall(leave)
 if redis.call('EXISTS', lock) == 0 then
   local fine, head = pcall(drop_dead, queue, timeouts)
   if fine then tell_head(head, channel) end
 end
-return mine and 1 or 0
+return held and 1 or 0

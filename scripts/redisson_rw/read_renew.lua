@@ -20,8 +20,8 @@ for n, owner in ipairs(owners) do
     prolong(life, ttl_ms, mode)
     prolong(lock, ttl_ms, alone and mode)
   else
-    local others = not is_in and redis.call('EXISTS', lock) == 1
-    lost[#lost + 1] = others and -n or n
+    local held_by_others = not is_in and redis.call('EXISTS', lock) == 1
+    lost[#lost + 1] = held_by_others and -n or n
     if is_in and redis.call('HLEN', lock) > 2 then redis.call('HDEL', lock, owner) end
   end
 end

@@ -18,4 +18,11 @@ template <class Number = std::int64_t>
   return number;
 }
 
+/// The decimal number that `text` begins with; `otherwise`: it begins with none that Number can hold.
+template <class Number = std::int64_t>
+[[nodiscard]] Number leading_number(std::string_view text, Number otherwise = 0) noexcept {
+  std::from_chars(text.data(), text.data() + text.size(), otherwise);
+  return otherwise;
+}
+
 }  // namespace holdfast

@@ -1,8 +1,8 @@
 #include "engine/record.hpp"
 
 #include <algorithm>
-#include <charconv>
 
+#include "base/whole_number.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::engine {
@@ -34,7 +34,7 @@ process_info read_record(std::string_view owner, resp::reply const& record) {
     if (field == "host") info.host = value;
     if (field == "program") info.program = value;
     if (field == "label") info.label = value;
-    if (field == "pid") std::from_chars(value.data(), value.data() + value.size(), info.pid);
+    if (field == "pid") info.pid = leading_number(value, info.pid);
   }
   return info;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/ranges.hpp"
+#include "base/whole_number.hpp"
 #include "engine/record.hpp"
 #include "inspect/bounded.hpp"
 #include "inspect/redisson_facts.hpp"
@@ -83,9 +84,7 @@ std::int64_t take_number(std::string_view& text) {
   auto const size = std::min(text.find_first_of(" \n"), text.size());
   auto const digits = text.substr(0, size);
   text.remove_prefix(std::min(size + 1, text.size()));
-  std::int64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return bounded(number);
+  return bounded(leading_number(digits));
 }
 
 /// A latch with those that have counted, or a barrier with those that have arrived.

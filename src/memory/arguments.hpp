@@ -2,11 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 
@@ -14,13 +12,6 @@ namespace holdfast::memory {
 
 /// The words of one command, which are somebody else's.
 using command = std::span<std::string_view const>;
-
-/// The number that a text begins with; 0: it begins with none.
-inline std::int64_t number_of(std::string_view text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 /// The positions from `first` to `last` in a collection of `size` elements, as a half-open range. Negative
 /// arguments count from the end.

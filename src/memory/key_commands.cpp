@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/whole_number.hpp"
 #include "memory/commands.hpp"
 #include "resp/make_reply.hpp"
 
@@ -35,7 +36,7 @@ resp::reply type(stored_keys& keys, command args) {
 resp::reply pexpire(stored_keys& keys, command args) {
   auto* const stored = keys.find(args[0]);
   if (stored == nullptr) return make_integer(0);
-  stored->end = keys.now() + milliseconds{number_of(args[1])};
+  stored->end = keys.now() + milliseconds{leading_number(args[1])};
   (void)keys.find(args[0]);  // deletes the key if the ttl isn't positive
   return make_integer(1);
 }

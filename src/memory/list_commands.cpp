@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/whole_number.hpp"
 #include "memory/commands.hpp"
 #include "resp/make_reply.hpp"
 
@@ -43,7 +44,7 @@ resp::reply lpop(stored_keys& keys, command args) {
 resp::reply lindex(stored_keys& keys, command args) {
   auto const* const elements = keys.find_as<stored_keys::list>(args[0]);
   if (elements == nullptr) return {};
-  auto const [from, to] = positions(number_of(args[1]), number_of(args[1]), elements->size());
+  auto const [from, to] = positions(leading_number(args[1]), leading_number(args[1]), elements->size());
   return from == to ? resp::reply{} : make_text((*elements)[from]);
 }
 
@@ -58,7 +59,7 @@ resp::reply lrange(stored_keys& keys, command args) {
   auto const* const elements = keys.find_as<stored_keys::list>(args[0]);
   std::vector<resp::reply> result;
   if (elements != nullptr) {
-    auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), elements->size());
+    auto const [from, to] = positions(leading_number(args[1]), leading_number(args[2]), elements->size());
     result.reserve(to - from);
     for (auto i = from; i != to; ++i) result.push_back(make_text((*elements)[i]));
   }
@@ -68,7 +69,8 @@ resp::reply lrange(stored_keys& keys, command args) {
 resp::reply lrem(stored_keys& keys, command args) {
   auto* const elements = keys.find_as<stored_keys::list>(args[0]);
   if (elements == nullptr) return make_integer(0);
-  auto remaining = number_of(args[1]) == 0 ? static_cast<std::int64_t>(elements->size()) : number_of(args[1]);
+  auto remaining =
+      leading_number(args[1]) == 0 ? static_cast<std::int64_t>(elements->size()) : leading_number(args[1]);
   std::int64_t count = 0;
   for (auto next = elements->begin(); next != elements->end() && remaining > 0;) {
     if (*next != args[2]) {

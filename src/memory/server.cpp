@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "base/fork.hpp"
+#include "base/whole_number.hpp"
 #include "resp/make_reply.hpp"
 
 namespace holdfast::memory {
@@ -59,7 +60,7 @@ resp::reply server::run_text(command words, time_point now) {
 /// With interpreter_guard() held.
 resp::reply server::run(lua_scripts::script const& script, command words, time_point now) {
   auto const operands = words.subspan(3);
-  auto const count = static_cast<std::size_t>(number_of(words[2]));
+  auto const count = static_cast<std::size_t>(leading_number(words[2]));
   return interpreter->run(script, operands.first(count), operands.subspan(count), [this, now](command call) {
     if (call.front() == "PUBSUB") return count_listeners(call.back());
     return data_.execute(call, now);

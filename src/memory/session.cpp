@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/whole_number.hpp"
 #include "memory/arguments.hpp"
 #include "resp/command.hpp"
 #include "resp/make_reply.hpp"
@@ -182,7 +183,8 @@ resp::reply session::about_client(command words) {
     return make_text("OK");
   }
   if (subcommand == "INFO") return make_text(info());
-  auto* const named = home_.find_connection(static_cast<std::uint64_t>(number_of(behind(words, "ID", "0"))));
+  auto* const named =
+      home_.find_connection(static_cast<std::uint64_t>(leading_number(behind(words, "ID", "0"))));
   if (subcommand == "LIST" && word(words, 2) == "TYPE")
     return make_text(home_.list_of(word(words, 3) == "pubsub"));
   if (subcommand == "LIST") return make_text(named == nullptr ? std::string{} : named->info());

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 
+#include "base/whole_number.hpp"
 #include "memory/commands.hpp"
 #include "memory/numbers.hpp"
 #include "resp/make_reply.hpp"
@@ -127,7 +128,7 @@ resp::reply zcount(stored_keys& keys, command args) {
 }
 
 resp::reply zrange(stored_keys& keys, command args) {
-  return slice(all_of(keys.find_as<sorted_set>(args[0])), number_of(args[1]), number_of(args[2]),
+  return slice(all_of(keys.find_as<sorted_set>(args[0])), leading_number(args[1]), leading_number(args[2]),
                args.size() > 3 && args[3] == "WITHSCORES");
 }
 
@@ -142,8 +143,8 @@ resp::reply zrangebyscore(stored_keys& keys, command args) {
   for (std::size_t i = 3; i < args.size(); ++i) {
     if (args[i] == "WITHSCORES") scores = true;
     if (args[i] == "LIMIT") {
-      first = number_of(args[i + 1]);
-      auto const count = number_of(args[i + 2]);
+      first = leading_number(args[i + 1]);
+      auto const count = leading_number(args[i + 2]);
       last = count < 0 ? -1 : first + count - 1;
     }
   }
@@ -163,7 +164,7 @@ resp::reply zpopmin(stored_keys& keys, command args) {
 resp::reply zremrangebyrank(stored_keys& keys, command args) {
   auto* const members = keys.find_as<sorted_set>(args[0]);
   auto const all = all_of(members);
-  auto const [from, to] = positions(number_of(args[1]), number_of(args[2]), all.size());
+  auto const [from, to] = positions(leading_number(args[1]), leading_number(args[2]), all.size());
   for (auto i = from; i != to; ++i) members->erase(all[i].second);
   keys.drop_if_empty<sorted_set>(args[0]);
   return make_integer(static_cast<std::int64_t>(to - from));

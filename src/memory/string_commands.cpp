@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "base/whole_number.hpp"
 #include "memory/commands.hpp"
 #include "resp/make_reply.hpp"
 
@@ -15,7 +16,7 @@ using resp::make_text;
 
 resp::reply increase(stored_keys& keys, std::string_view key, std::int64_t by) {
   auto* const stored = keys.find_as<std::string>(key);
-  auto const number = stored == nullptr ? 0 : number_of(*stored);
+  auto const number = stored == nullptr ? 0 : leading_number(*stored);
   if (stored != nullptr && std::to_string(number) != *stored)
     return make_error("ERR value is not an integer or out of range");
   std::int64_t sum = 0;
@@ -40,8 +41,8 @@ resp::reply set(stored_keys& keys, command args) {
     if (args[i] == "NX" && stored != nullptr) return {};
     if (args[i] == "XX" && stored == nullptr) return {};
     if (args[i] == "KEEPTTL") keep_ttl = true;
-    if (args[i] == "PX") end = keys.now() + std::chrono::milliseconds{number_of(args[i + 1])};
-    if (args[i] == "EX") end = keys.now() + std::chrono::seconds{number_of(args[i + 1])};
+    if (args[i] == "PX") end = keys.now() + std::chrono::milliseconds{leading_number(args[i + 1])};
+    if (args[i] == "EX") end = keys.now() + std::chrono::seconds{leading_number(args[i + 1])};
   }
   if (keep_ttl && stored != nullptr) end = stored->end;
   if (keys.text_of(args[0]) != args[1]) keys.note_new(args[0], args[1]);
@@ -57,16 +58,20 @@ resp::reply append(stored_keys& keys, command args) {
 }
 
 resp::reply incr(stored_keys& keys, command args) { return increase(keys, args[0], 1); }
-resp::reply incrby(stored_keys& keys, command args) { return increase(keys, args[0], number_of(args[1])); }
-resp::reply decrby(stored_keys& keys, command args) { return increase(keys, args[0], -number_of(args[1])); }
+resp::reply incrby(stored_keys& keys, command args) {
+  return increase(keys, args[0], leading_number(args[1]));
+}
+resp::reply decrby(stored_keys& keys, command args) {
+  return increase(keys, args[0], -leading_number(args[1]));
+}
 
 /// Not with positions(): a position before the start is taken as 0, also for the last one.
 resp::reply getrange(stored_keys& keys, command args) {
   auto const* const stored = keys.find_as<std::string>(args[0]);
   if (stored == nullptr || stored->empty()) return make_text({});
   auto const size = static_cast<std::int64_t>(stored->size());
-  auto first = number_of(args[1]);
-  auto last = number_of(args[2]);
+  auto first = leading_number(args[1]);
+  auto last = leading_number(args[2]);
   if (first < 0 && last < 0 && first > last) return make_text({});
   if (first < 0) first = std::max<std::int64_t>(0, size + first);
   if (last < 0) last = std::max<std::int64_t>(0, size + last);

@@ -1,10 +1,10 @@
 #include "net/handshake.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "net/deployment_url.hpp"
 #include "resp/command.hpp"
 
@@ -23,14 +23,9 @@ std::string_view field_of_client(std::string_view line, std::string_view name) {
   return rest.substr(0, rest.find_first_of(" \r\n"));
 }
 
-std::uint64_t whole(std::string_view digits) {
-  std::uint64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
-}
-
 client_info read_info(std::string_view line) {
-  auto const number = line.starts_with("id=") ? whole(field_of_client(line, "id=")) : 0;
+  auto const number =
+      line.starts_with("id=") ? leading_number<std::uint64_t>(field_of_client(line, "id=")) : 0;
   return {.number = number, .address = std::string{field_of_client(line, " addr=")}};
 }
 
@@ -137,7 +132,8 @@ handshake::step handshake::read(question const& asked, resp::reply const& reply)
   if (asked.command == request::list && !reply.text.empty()) {
     // A connection with that number that is younger than ours can be is another client's: the server was
     // restarted.
-    std::chrono::seconds const age{std::min(whole(field_of_client(reply.text, " age=")), greatest_age)};
+    std::chrono::seconds const age{
+        std::min(leading_number<std::uint64_t>(field_of_client(reply.text, " age=")), greatest_age)};
     if (age + rounding_of_ages >= now_ - to_end_[asked.target].greeted_at) {
       steps_.push_back({request::kill, asked.target});
     }

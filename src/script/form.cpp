@@ -1,9 +1,9 @@
 #include "script/form.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 #include "script/compare.hpp"
 #include "script/replies.hpp"
@@ -25,8 +25,7 @@ resp::reply lost_reply(std::vector<std::int64_t> const& lost) {
 
 spoken_call::spoken_call(std::string_view request) {
   auto all = resp::arguments_of(request);  // EVALSHA, the script, the number of keys, …
-  std::size_t count = 0;
-  if (all.size() > 2) std::from_chars(all[2].data(), all[2].data() + all[2].size(), count);
+  auto const count = all.size() > 2 ? leading_number<std::size_t>(all[2]) : 0;
   auto const first_argument = std::min<std::size_t>(all.size(), 3 + count);
   auto const first_key = std::min<std::size_t>(all.size(), 3);
   keys.assign(all.begin() + static_cast<std::ptrdiff_t>(first_key),

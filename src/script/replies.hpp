@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 #include "resp/reply.hpp"
 
@@ -10,8 +9,6 @@ namespace holdfast::scripting {
 
 /// The slot has moved, or is on its way: another node of the cluster does it.
 [[nodiscard]] bool leads_elsewhere(resp::reply const& reply) noexcept;
-/// The number in a text; 0: there is none.
-[[nodiscard]] std::int64_t number_in(std::string_view text) noexcept;
 /// A reply to TIME, in microseconds.
 [[nodiscard]] std::int64_t microseconds_in(resp::reply const& time) noexcept;
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 #include "script/compare.hpp"
 #include "script/replies.hpp"
@@ -70,8 +71,8 @@ net::meaning read_raise(spoken_call const& call, form_context const& /*context*/
   }
   if (now.step == last_vote_step) return net::meaning::answer(std::move(replies[0]), true);
   if (!replies[0].is_text(call.args[0])) return net::meaning::answer(integer_reply(0));
-  auto const last = number_in(replies[1].text);
-  auto const wanted = number_in(call.args[1]);
+  auto const last = leading_number(replies[1].text);
+  auto const wanted = leading_number(call.args[1]);
   if (last >= wanted) return net::meaning::answer(integer_reply(last));
   net::exchange raise{.replies = 2, .step = last_vote_step};
   resp::append_command(raise.bytes, {"INCRBY", call.keys[1], std::to_string(wanted - last)});

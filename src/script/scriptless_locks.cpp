@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 #include "script/compare.hpp"
 #include "script/form.hpp"
@@ -41,7 +42,7 @@ struct acquisition {
         joins{call.args[3] == "join"},
         ticket{call.args[4]},
         vote{call.args.size() > 5},
-        newest{vote ? number_in(call.args[5]) : 0} {}
+        newest{vote ? leading_number(call.args[5]) : 0} {}
   std::string_view lock;
   std::string_view counter;
   std::string_view queue;
@@ -118,7 +119,7 @@ net::meaning join_queue(acquisition const& of, std::span<resp::reply> found, std
   net::exchange now{.replies = 5,
                     .alone = of.vote,
                     .step = join_step,
-                    .numbers = {number_in(ticket), found[token_index].integer}};
+                    .numbers = {leading_number(ticket), found[token_index].integer}};
   resp::append_command(now.bytes, {"ZADD", of.queue, ticket, of.owner});
   resp::append_command(now.bytes, {"PEXPIRE", of.queue, minute_ms});
   resp::append_command(now.bytes, {"ZRANK", of.queue, of.owner});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 #include "script/names.hpp"
 #include "script/replies.hpp"
@@ -35,7 +36,7 @@ net::exchange tell(ending const& of, resp::reply const& first, std::int64_t code
   std::string_view number{waiter};
   number.remove_prefix(std::min(waiter.size(), uuid_size + 1));
   auto const message = std::string{"woken "}.append(names::without_side(number)).append(" ").append(of.lock);
-  net::exchange now{.step = tell_step, .note = waiter, .numbers = {code, number_in(first[1].text)}};
+  net::exchange now{.step = tell_step, .note = waiter, .numbers = {code, leading_number(first[1].text)}};
   if (of.publish == "UNCOUNTED") {
     resp::append_command(now.bytes, {"SPUBLISH", channel, message});
     resp::append_command(now.bytes, {"PUBLISH", channel, message});

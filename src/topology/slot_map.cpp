@@ -1,9 +1,9 @@
 #include "topology/slot_map.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/hash_slot.hpp"
+#include "base/whole_number.hpp"
 
 namespace holdfast::topology {
 namespace {
@@ -61,8 +61,7 @@ cluster_health read_health(resp::reply const& info) {
   if (!info.is_text()) return result;
   auto const state = field(info.text, "cluster_state:");
   result.ok = state.empty() || state == "ok";
-  auto const epoch = field(info.text, "cluster_current_epoch:");
-  std::from_chars(epoch.data(), epoch.data() + epoch.size(), result.epoch);
+  result.epoch = leading_number(field(info.text, "cluster_current_epoch:"), result.epoch);
   return result;
 }
 

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 
-#include "memory/arguments.hpp"
+#include "base/whole_number.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "wire/redisson/permit_id.hpp"
 
 namespace holdfast::simulation {
-
-using memory::number_of;
 
 namespace {
 
@@ -276,7 +274,7 @@ void judge::check_end() {
   for (auto const& [name, lock] : counted_) {
     // What is out with an owner is among the keys, and is judged there.
     auto& data = servers_.front()->data();
-    auto const left = number_of(data.text_of(name)) +
+    auto const left = leading_number(data.text_of(name)) +
                       static_cast<std::int64_t>(data.members_in(names::redisson::permits(name)));
     if (left != lock->permits)
       fail(std::to_string(left) + " permits of \"" + name + "\" are left, of " +

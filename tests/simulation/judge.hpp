@@ -132,8 +132,8 @@ class judge {
   std::map<std::string, time_point> excused_;   ///< owners
   std::map<std::string, time_point> may_last_;  ///< owners; where there was trouble after that
   std::map<waiting_key, waiting_callers> waiting_;
-  std::uint64_t waiting_executed_ = 0;  ///< of the last look at them
-  time_point waiting_due_{};            ///< the next one, if nothing changes by commands
+  std::uint64_t waiting_executed_ = 0;          ///< of the last look at them
+  time_point waiting_due_{};                    ///< the next one, if nothing changes by commands
   std::map<std::string, int> taken_;            ///< permits without leases, by name
   std::set<std::string> readers_;               ///< owners that were let in
   std::map<std::string, kind const*> counted_;  ///< the names that have permits

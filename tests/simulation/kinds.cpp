@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "memory/arguments.hpp"
+#include "base/whole_number.hpp"
 #include "script/names.hpp"
 #include "script/names_redisson.hpp"
 #include "wire/lock_names.hpp"
@@ -21,8 +21,6 @@
 #include "wire/redisson/recipes.hpp"
 
 namespace holdfast::simulation {
-
-using memory::number_of;
 
 namespace {
 
@@ -76,8 +74,9 @@ constexpr int plain_permits = 3;
 std::int64_t size_beside(dataset& data, std::string const& name) {
   std::string_view const text = names::held_by_one_permit;
   auto const holder = data.text_of(name);
-  return holder.starts_with(text) ? number_of(holder.substr(text.size(), holder.rfind(' ') - text.size()))
-                                  : 0;
+  return holder.starts_with(text)
+             ? leading_number(holder.substr(text.size(), holder.rfind(' ') - text.size()))
+             : 0;
 }
 
 /// Replicas that have it as the text of the key have it, though it has become one of a set since.
@@ -154,7 +153,7 @@ bool one_reader(dataset& data, std::string const& name, int, time_point) {
   return data.text_of(name) == names::held_by_readers && data.members_in(names::readers(name)) == 1;
 }
 bool permits_left(dataset& data, std::string const& name, int amount, time_point) {
-  return number_of(data.text_of(name)) >= amount;
+  return leading_number(data.text_of(name)) >= amount;
 }
 bool permits_left_or_over(dataset& data, std::string const& name, int amount, time_point now) {
   auto const* const out = data.members_of(names::redisson::permits(name));

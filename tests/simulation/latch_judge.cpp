@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "memory/arguments.hpp"
+#include "base/whole_number.hpp"
 
 namespace holdfast::simulation {
-
-using memory::number_of;
 
 namespace {
 
@@ -17,7 +15,7 @@ constexpr std::chrono::seconds longest_wait_at_open{8};
 
 std::int64_t count_of_latch(std::string_view text) {
   constexpr std::string_view of_plain{"holdfast_latch "};
-  return number_of(text.starts_with(of_plain) ? text.substr(of_plain.size()) : text);
+  return leading_number(text.starts_with(of_plain) ? text.substr(of_plain.size()) : text);
 }
 
 void latch_judge::look(std::string const& name, latch& at) {

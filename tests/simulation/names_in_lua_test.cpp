@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/whole_number.hpp"
 #include "memory/dataset.hpp"
 #include "memory/lua_scripts.hpp"
 #include "resp/command.hpp"
@@ -48,7 +49,7 @@ class recording_server {
     auto const bytes = "*" + std::to_string(script.parts - 2) + "\r\n" + std::string{script.tail()};
     auto const words = resp::arguments_of(bytes);
     auto const operands = command{words}.subspan(1);
-    auto const count = static_cast<std::size_t>(memory::number_of(words.front()));
+    auto const count = static_cast<std::size_t>(leading_number(words.front()));
     name_set named;
     static lua_scripts lua;
     auto const reply = lua.run(lua.compiled(script.source->text), operands.first(count),

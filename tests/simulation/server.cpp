@@ -1,12 +1,10 @@
 #include "simulation/server.hpp"
 
-#include "memory/arguments.hpp"
+#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 #include "resp/make_reply.hpp"
 
 namespace holdfast::simulation {
-
-using memory::number_of;
 
 resp::reply server::execute(call const& script) {
   std::string_view bytes = script.bytes;
@@ -37,9 +35,9 @@ void server::wait(command words, std::uint64_t written, std::function<void(resp:
   auto const disk = words.front() == "WAITAOF";
   auto const& replicas = words[disk ? 2 : 1];
   copies_.wait({.offset = written,
-                .replicas = static_cast<int>(number_of(replicas)),
+                .replicas = static_cast<int>(leading_number(replicas)),
                 .disk = disk,
-                .end = world_.now() + std::chrono::milliseconds{number_of(words.back())},
+                .end = world_.now() + std::chrono::milliseconds{leading_number(words.back())},
                 .done = std::move(done)});
 }
 

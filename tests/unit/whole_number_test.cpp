@@ -24,5 +24,13 @@ TEST(whole_number, is_no_other_text) {
   EXPECT_FALSE(whole_number<std::uint16_t>("-1"));
 }
 
+TEST(leading_number, is_what_the_text_begins_with) {
+  EXPECT_EQ(leading_number("17 of 20"), 17);
+  EXPECT_EQ(leading_number("-1"), -1);
+  EXPECT_EQ(leading_number(""), 0);
+  EXPECT_EQ(leading_number("x1", -1), -1);
+  EXPECT_EQ(leading_number<std::uint16_t>("65536"), 0) << "that is too large";
+}
+
 }  // namespace
 }  // namespace holdfast

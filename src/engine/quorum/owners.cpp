@@ -1,15 +1,13 @@
 #include "engine/quorum/owners.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "base/whole_number.hpp"
 
 namespace holdfast::engine {
 
 std::uint64_t quorum_owners::number_of(std::string_view owner) noexcept {
-  std::uint64_t number = 0;
-  auto const digits = owner.substr(std::min(owner.rfind(':') + 1, owner.size()));
-  std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  return number;
+  return leading_number<std::uint64_t>(owner.substr(std::min(owner.rfind(':') + 1, owner.size())));
 }
 
 void quorum_owners::note_request(std::uint64_t owner, std::size_t master, round_id round) {

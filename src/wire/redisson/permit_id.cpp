@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/whole_number.hpp"
+
 namespace holdfast::recipes::redisson {
 namespace {
 
@@ -32,9 +34,7 @@ std::string permit_id(std::string_view owner) {
   }
   auto bytes = from_hex(digits).value_or("");
   bytes.resize(id_bytes);
-  std::uint64_t number = 0;
-  auto const text = owner.substr(std::min(owner.size(), uuid_length + 1));
-  std::from_chars(text.data(), text.data() + text.size(), number);
+  auto number = leading_number<std::uint64_t>(owner.substr(std::min(owner.size(), uuid_length + 1)));
   unsigned carry = 0;
   for (auto position = id_bytes; position-- > id_bytes / 2; number >>= 8) {
     carry += static_cast<unsigned char>(bytes[position]) + static_cast<unsigned>(number & 0xff);

@@ -195,14 +195,15 @@ lua_scripts::script const& lua_scripts::compiled(std::string_view source) {
   auto* const lua = state_.get();
   if (luaL_loadbuffer(lua, source.data(), source.size(), "=script") != 0)
     throw std::runtime_error{"a script doesn't compile: " + std::string{text_at(lua, -1)}};
-  return compiled_.emplace(source, script{.sha1 = sha1_of(source), .place = luaL_ref(lua, LUA_REGISTRYINDEX)})
+  return compiled_
+      .emplace(source, script{.sha1 = sha1_of(source), .registry_index = luaL_ref(lua, LUA_REGISTRYINDEX)})
       .first->second;
 }
 
 resp::reply lua_scripts::run(script const& compiled_script, command keys, command args,
                              redis_call const& call) {
   auto* const lua = state_.get();
-  lua_rawgeti(lua, LUA_REGISTRYINDEX, compiled_script.place);
+  lua_rawgeti(lua, LUA_REGISTRYINDEX, compiled_script.registry_index);
   set_global(lua, "KEYS", keys);
   set_global(lua, "ARGV", args);
   execution running{.call = call, .words = words_};

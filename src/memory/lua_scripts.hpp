@@ -22,7 +22,7 @@ class lua_scripts {
   /// One that is compiled.
   struct script {
     std::string sha1;
-    int place;  ///< in Lua's registry
+    int registry_index;  ///< of Lua's
   };
   /// The implementation of `redis.call` and `redis.pcall`.
   using redis_call = std::function<resp::reply(command words)>;

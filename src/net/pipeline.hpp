@@ -52,7 +52,7 @@ enum class connection_role {
 
 /// The position of the key in a request, counted from the end, since that is the same for EVALSHA and EVAL.
 /// The key decides which node of a cluster serves the request; size 0: any node.
-struct key_place {
+struct key_position {
   std::uint32_t from_end = 0;
   std::uint32_t size = 0;
 };
@@ -73,7 +73,7 @@ struct request {
   /// The number of commands in `bytes`, each of which is answered. Of several, the response has the first
   /// error or else the last reply, and no error sends the request elsewhere.
   std::uint8_t replies = 1;
-  key_place key{};
+  key_position key{};
   connection_role role = connection_role::usual;
 
   // For a deployment of several servers.

@@ -48,25 +48,25 @@ struct lock_survey::impl {
     server->constants().check_kind(engine::votes::none);
   }
 
-  /// `places`: of these names, which share a slot.
-  void feel(std::span<std::string const> names, std::span<std::size_t const> places, pulse_scope const scope,
+  /// `indices`: of these names, which share a slot.
+  void feel(std::span<std::string const> names, std::span<std::size_t const> indices, pulse_scope const scope,
             std::vector<lock_pulse>& to) {
     std::vector<std::string> queues;
-    queues.reserve(places.size());
+    queues.reserve(indices.size());
     std::vector<key> keys;
-    keys.reserve(places.size() * 2);
-    for (auto const place : places) {
-      queues.push_back(names::queue(names[place]));
-      keys.push_back({names[place]});
+    keys.reserve(indices.size() * 2);
+    for (auto const index : indices) {
+      queues.push_back(names::queue(names[index]));
+      keys.push_back({names[index]});
       keys.push_back({queues.back()});
     }
     ++requests;
     auto const reply = inspection::ask_one(
         *server, scripts::inspect::pulse{.names = keys, .scope = scope == pulse_scope::state ? "" : "ttl"}(),
-        names[places.front()]);
+        names[indices.front()]);
     check(reply, keys.size());
-    for (std::size_t i = 0; i != places.size(); ++i)
-      to[places[i]] = read_pulse(reply[2 * i], reply[2 * i + 1], scope);
+    for (std::size_t i = 0; i != indices.size(); ++i)
+      to[indices[i]] = read_pulse(reply[2 * i], reply[2 * i + 1], scope);
   }
 
   /// Names that share a slot.
@@ -129,8 +129,8 @@ std::size_t lock_survey::requests() const noexcept { return impl_->requests + im
 std::vector<lock_pulse> lock_survey::feel(std::span<std::string const> const names, pulse_scope const scope) {
   std::vector<lock_pulse> all(names.size());
   inspection::for_each_slot_part(*impl_->server, names, names_a_step,
-                                 [&](std::span<std::size_t const> places) {
-                                   impl_->feel(names, places, scope, all);
+                                 [&](std::span<std::size_t const> indices) {
+                                   impl_->feel(names, indices, scope, all);
                                    return true;
                                  });
   return all;
@@ -148,14 +148,14 @@ void lock_survey::look(std::span<std::string const> const names,
     count = 0;
   };
   inspection::for_each_slot_part(*impl_->server, names, inspection::looks_in_one,
-                                 [&](std::span<std::size_t const> places) {
-                                   if (count + places.size() > inspection::looks_in_one ||
+                                 [&](std::span<std::size_t const> indices) {
+                                   if (count + indices.size() > inspection::looks_in_one ||
                                        together.size() == inspection::pipeline_length)
                                      look_at_these();
                                    auto& some = together.emplace_back();
-                                   some.reserve(places.size());
-                                   for (auto const place : places) some.push_back(names[place]);
-                                   count += places.size();
+                                   some.reserve(indices.size());
+                                   for (auto const index : indices) some.push_back(names[index]);
+                                   count += indices.size();
                                    return goes_on;
                                  });
   if (goes_on) look_at_these();

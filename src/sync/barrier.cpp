@@ -33,7 +33,7 @@ lock_options options_of_engine(barrier_options const& options) {
 
 }  // namespace
 
-/// A place of a client from which one call at a time arrives.
+/// From where one call at a time of a client arrives.
 struct seat {
   engine::lock_queue_ptr queue{};
   std::int64_t last = 0;  ///< the generation that opened for the last call
@@ -91,19 +91,19 @@ struct barrier::impl {
   /// A seat for the length of one call.
   struct occupied {
     impl& of;
-    seat place;
+    seat own_seat;
     std::int64_t opened = 0;  ///< the generation, when it has
 
-    explicit occupied(impl& all) : of{all}, place{all.take_seat()} {}
+    explicit occupied(impl& all) : of{all}, own_seat{all.take_seat()} {}
     occupied(occupied const&) = delete;
     occupied& operator=(occupied const&) = delete;
-    ~occupied() { of.give_back(place, opened); }
+    ~occupied() { of.give_back(own_seat, opened); }
   };
 
   [[nodiscard]] std::optional<std::int64_t> arrive(engine::wait_limit wait, std::stop_token const& stop) {
     occupied taken{*this};
-    auto granted = core->locks().acquire(taken.place.queue, options, wait, stop);
-    if (!granted) return wait->count() > 0 ? opened_meanwhile(taken.place) : std::nullopt;
+    auto granted = core->locks().acquire(taken.own_seat.queue, options, wait, stop);
+    if (!granted) return wait->count() > 0 ? opened_meanwhile(taken.own_seat) : std::nullopt;
     taken.opened = granted->token();
     core->leases().forget(granted);
     return taken.opened;
@@ -150,7 +150,7 @@ std::optional<std::int64_t> barrier::arrive_within(std::chrono::nanoseconds time
 void barrier::async_arrive_and_wait(arrive_handler done, std::stop_token stop) {
   sync::check_handler(done, name());
   auto taken = std::make_unique<impl::occupied>(*impl_);
-  auto const& queue = taken->place.queue;
+  auto const& queue = taken->own_seat.queue;
   impl_->core->locks().async_acquire(
       queue, impl_->options, std::nullopt, std::move(stop),
       [all = impl_, taken = std::move(taken), done = std::move(done)](

@@ -16,13 +16,13 @@ namespace {
 constexpr std::size_t longest_value = 65536;
 
 /// The value is a part of the lock, and needs no publication.
-bool has_value_in_lock(campaign_place const& place) { return place.binding.queue()->lock_recipe().on_etcd; }
+bool has_value_in_lock(election_binding const& bound) { return bound.binding.queue()->lock_recipe().on_etcd; }
 
-void check_value(std::string_view value, campaign_place const& place) {
-  auto const& name = place.binding.name();
+void check_value(std::string_view value, election_binding const& bound) {
+  auto const& name = bound.binding.name();
   check(value.size() <= longest_value, "the value of a leader of \"" + name +
                                            "\" has at most 65536 bytes, not " + std::to_string(value.size()));
-  check(!has_value_in_lock(place) || !value.starts_with(etcd::keys::mark),
+  check(!has_value_in_lock(bound) || !value.starts_with(etcd::keys::mark),
         "the value of a leader of \"" + name +
             "\" can't begin with \"holdfast \" on etcd, as the keys of locks do");
 }
@@ -94,14 +94,14 @@ std::optional<time_point> end_of(engine::wait_limit const wait) {
 
 }  // namespace
 
-engine::effective_options_ptr campaign_place::options_for(std::string_view value) const {
+engine::effective_options_ptr election_binding::options_for(std::string_view value) const {
   if (!has_value_in_lock(*this)) return binding.options();
   return engine::effective_options_ptr{
       new engine::effective_options{binding.options()->options, 0, std::string{value}}};
 }
 
-std::optional<lease> campaign_place::campaign(std::string_view value, engine::wait_limit wait,
-                                              std::stop_token const& stop) const {
+std::optional<lease> election_binding::campaign(std::string_view value, engine::wait_limit wait,
+                                                std::stop_token const& stop) const {
   check_value(value, *this);
   auto& core = *binding.core();
   auto const end = end_of(wait);
@@ -131,17 +131,17 @@ namespace {
 /// A campaign that nobody waits for.
 class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
  public:
-  pending_campaign(std::shared_ptr<campaign_place const> place, std::string value, engine::wait_limit wait,
+  pending_campaign(std::shared_ptr<election_binding const> bound, std::string value, engine::wait_limit wait,
                    election::campaign_handler done, std::stop_token stop)
-      : place_{std::move(place)},
+      : bound_{std::move(bound)},
         value_{std::move(value)},
         end_{end_of(wait)},
         done_{std::move(done)},
         stop_{std::move(stop)} {}
 
   void start(engine::wait_limit wait) {
-    place_->binding.async_acquire_with(
-        place_->options_for(value_), wait,
+    bound_->binding.async_acquire_with(
+        bound_->options_for(value_), wait,
         [self = shared_from_this()](std::optional<lease> granted, std::exception_ptr failure) {
           self->on_acquired(std::move(granted), std::move(failure));
         },
@@ -155,7 +155,7 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
       return;
     }
     leading_ = std::move(*granted);
-    if (has_value_in_lock(*place_)) {
+    if (has_value_in_lock(*bound_)) {
       done_(std::move(leading_), nullptr);
       return;
     }
@@ -163,15 +163,15 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
   }
 
   void publish() {
-    auto& core = *place_->binding.core();
+    auto& core = *bound_->binding.core();
     core.async_requests().ask_until_ready(
-        publication(core, leading_, place_->binding.name(), value_),
+        publication(core, leading_, bound_->binding.name(), value_),
         [self = shared_from_this()](net::response&& response) { self->on_response(std::move(response)); },
         one_try(core, leading_.remaining()));
   }
 
   void on_response(net::response&& response) {
-    auto const& binding = place_->binding;
+    auto const& binding = bound_->binding;
     attempt([&] {
       if (response.failure && goes_on(*response.failure, leading_, end_, stop_)) {
         publish();
@@ -202,7 +202,7 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
     done_(std::nullopt, std::move(failure));
   }
 
-  std::shared_ptr<campaign_place const> place_;
+  std::shared_ptr<election_binding const> bound_;
   std::string value_;
   std::optional<time_point> end_;
   election::campaign_handler done_;
@@ -213,11 +213,11 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
 
 }  // namespace
 
-void async_campaign(std::shared_ptr<campaign_place const> place, std::string value, engine::wait_limit wait,
+void async_campaign(std::shared_ptr<election_binding const> bound, std::string value, engine::wait_limit wait,
                     election::campaign_handler done, std::stop_token stop) {
-  check_handler(done, place->binding.name());
-  check_value(value, *place);
-  std::make_shared<pending_campaign>(std::move(place), std::move(value), wait, std::move(done),
+  check_handler(done, bound->binding.name());
+  check_value(value, *bound);
+  std::make_shared<pending_campaign>(std::move(bound), std::move(value), wait, std::move(done),
                                      std::move(stop))
       ->start(wait);
 }

@@ -15,8 +15,8 @@
 namespace holdfast::sync {
 
 /// One election, in one client. Constant after construction; for any thread.
-struct campaign_place {
-  campaign_place(client& redis, std::string name, lock_options const& options, engine::recipe const& kind)
+struct election_binding {
+  election_binding(client& redis, std::string name, lock_options const& options, engine::recipe const& kind)
       : binding{redis, std::move(name), options, kind} {}
 
   /// Waits to lead, and publishes the value. A lease that is lost before the server has the value is one to
@@ -30,8 +30,8 @@ struct campaign_place {
   lock_binding binding;
 };
 
-/// The same without waiting; `place` lives as long.
-void async_campaign(std::shared_ptr<campaign_place const> place, std::string value, engine::wait_limit wait,
+/// The same without waiting; `bound` lives as long.
+void async_campaign(std::shared_ptr<election_binding const> bound, std::string value, engine::wait_limit wait,
                     election::campaign_handler done, std::stop_token stop);
 
 }  // namespace holdfast::sync

@@ -56,8 +56,8 @@ resp::reply accepted(net::response&& response, std::string const& name, engine::
 
 }  // namespace
 
-struct election::impl : sync::campaign_place {
-  using sync::campaign_place::campaign_place;
+struct election::impl : sync::election_binding {
+  using sync::election_binding::election_binding;
 
   /// Fills in what the processes say of themselves.
   void describe(std::vector<process_info>& processes) const;

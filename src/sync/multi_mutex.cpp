@@ -58,8 +58,8 @@ void check(named_locks const& all, lock_options const& options) {
   // Compared by URL, not by client: two clients of one server would wait for each other for ever.
   std::map<std::pair<std::string_view, std::string_view>, multi_name const*> known;
   for (auto const& lock : all) {
-    std::pair<std::string_view, std::string_view> const place{lock.core->constants().url, lock.name()};
-    auto const [before, fresh] = known.emplace(place, &lock.wanted);
+    std::pair<std::string_view, std::string_view> const identity{lock.core->constants().url, lock.name()};
+    auto const [before, fresh] = known.emplace(identity, &lock.wanted);
     if (fresh) continue;
     auto const first = description_of(*before->second);
     auto const second = description_of(lock.wanted);

@@ -16,7 +16,7 @@ constexpr std::uint16_t most_redirects = 16;
 constexpr std::chrono::milliseconds shortest_pause{10};
 constexpr unsigned most_doublings = 3;
 
-/// The pause before an unplaced channel is placed again: limits the load while nodes disagree.
+/// The pause before an unassigned channel is assigned again: limits the load while nodes disagree.
 constexpr std::chrono::milliseconds placing_pause{20};
 
 }  // namespace

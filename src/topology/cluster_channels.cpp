@@ -75,10 +75,10 @@ bool cluster_channels::listen(std::string const& channel, channel_of scope, subs
 }
 
 bool cluster_channels::listen(subscription const& channel) {
-  if (unplaced(channel)) place(channel);
+  if (unassigned(channel)) assign(channel);
   channel.own->listen();
   if (channel.beside) channel.beside->listen();
-  return !unplaced(channel);
+  return !unassigned(channel);
 }
 
 void cluster_channels::forget(std::string_view channel) noexcept {
@@ -92,7 +92,7 @@ void cluster_channels::forget(all_type::const_iterator known) noexcept {
   all_.erase(known);
 }
 
-void cluster_channels::place(subscription const& channel) {
+void cluster_channels::assign(subscription const& channel) {
   auto& own = *channel.own;
   if (own.scope == channel_of::client || !events_.sharded()) {
     if (channel.beside) channel.beside->leave();
@@ -107,17 +107,17 @@ void cluster_channels::place(subscription const& channel) {
     channel.beside->settle(events_.any(channel.beside->node, server), subscriber::kind::plain);
 }
 
-void cluster_channels::place_all() {
-  for (auto& [name, channel] : all_) place(channel);
+void cluster_channels::assign_all() {
+  for (auto& [name, channel] : all_) assign(channel);
 }
 
-bool cluster_channels::unplaced(subscription const& channel) const noexcept {
+bool cluster_channels::unassigned(subscription const& channel) const noexcept {
   return channel.own->node == nullptr ||
          (channel.beside && channel.beside->node == nullptr && events_.sharded());
 }
 
-bool cluster_channels::any_unplaced() const noexcept {
-  return std::ranges::any_of(all_, [this](auto const& pair) { return unplaced(pair.second); });
+bool cluster_channels::any_unassigned() const noexcept {
+  return std::ranges::any_of(all_, [this](auto const& pair) { return unassigned(pair.second); });
 }
 
 void cluster_channels::leave(cluster_node const& gone) noexcept {

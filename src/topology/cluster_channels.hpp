@@ -24,7 +24,7 @@ class cluster_channels {
     /// Prefers `current`; picks `avoided` only if there is no other.
     std::function<cluster_node*(cluster_node* current, cluster_node* avoided)> any;
     std::function<bool()> sharded;
-    /// A node has redirected or dropped a channel: place_all() has to follow soon.
+    /// A node has redirected or dropped a channel: assign_all() has to follow soon.
     std::function<void(cluster_node& node, refusal const& refusal)> displaced;
   };
 
@@ -36,9 +36,9 @@ class cluster_channels {
   void forget(std::string_view channel) noexcept;
 
   /// Subscribes each channel at the node where it belongs now.
-  void place_all();
+  void assign_all();
   /// Some channels are subscribed nowhere.
-  [[nodiscard]] bool any_unplaced() const noexcept;
+  [[nodiscard]] bool any_unassigned() const noexcept;
   /// The node is about to be destroyed.
   void leave(cluster_node const& gone) noexcept;
   void shut() noexcept;
@@ -55,8 +55,8 @@ class cluster_channels {
   using all_type = std::map<std::string, subscription, std::less<>>;
 
   [[nodiscard]] bool listen(subscription const& channel);
-  void place(subscription const& channel);
-  [[nodiscard]] bool unplaced(subscription const& channel) const noexcept;
+  void assign(subscription const& channel);
+  [[nodiscard]] bool unassigned(subscription const& channel) const noexcept;
   void on_displaced(node_subscription& channel, refusal const& refusal);
   void forget(all_type::const_iterator known) noexcept;
   void on_refused(node_subscription const& channel, std::string const& text);

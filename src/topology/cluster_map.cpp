@@ -43,7 +43,7 @@ void cluster::on_found(cluster_node& source, topology_refresh::findings const& f
   try_or_retry([this] {
     for (auto const slot : redirects_.due(boot_clock::now())) advance(slot);
   });
-  try_or_retry([this] { channels_.place_all(); });
+  try_or_retry([this] { channels_.assign_all(); });
   send_unrouted();
   failovers_.on_found();
   auto const lost = std::ranges::find_if(gone, [this](auto const* node) { return !nodes_.is_master(*node); });

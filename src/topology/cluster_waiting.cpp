@@ -34,7 +34,7 @@ void cluster::retry_waiting() noexcept {
   try_or_retry([this, now] {
     for (auto const slot : redirects_.due(now)) advance(slot);
   });
-  try_or_retry([this] { channels_.place_all(); });
+  try_or_retry([this] { channels_.assign_all(); });
   nodes_.destroy_retired(now);
   after_change();
 }
@@ -53,7 +53,7 @@ void cluster::after_change() noexcept {
 }
 
 bool cluster::unsettled() const noexcept {
-  return !unrouted_.empty() || redirects_.any_unserved() || channels_.any_unplaced() ||
+  return !unrouted_.empty() || redirects_.any_unserved() || channels_.any_unassigned() ||
          std::ranges::any_of(nodes_.masters(), [](auto const* master) { return master->missed(); });
 }
 

@@ -39,11 +39,11 @@ struct deadlocks::watch {
   waiter* caller;  ///< null: its wait is over
   blocked_wait wait{};
   std::string text{};
-  std::string former{};               ///< the text of an earlier statement, which may still be there
-  std::vector<std::string> places{};  ///< the keys that may have a statement
-  std::int64_t statements = 0;        ///< how many were made under this id
-  std::size_t awaited = 0;            ///< answers to requests that were sent together
-  bool all_fine = true;               ///< none of these answers is an error so far
+  std::string former{};                       ///< the text of an earlier statement, which may still be there
+  std::vector<std::string> statement_keys{};  ///< the keys that may have a statement
+  std::int64_t statements = 0;                ///< how many were made under this id
+  std::size_t awaited = 0;                    ///< answers to requests that were sent together
+  bool all_fine = true;                       ///< none of these answers is an error so far
   std::optional<circle_search> search{};
   suspicion suspected{};
   std::map<std::string, process_info, std::less<>> known{};  ///< the processes of its circle, by client
@@ -97,7 +97,7 @@ void deadlocks::end(waiter const& caller) noexcept {
   watches_.erase(known);
   watched->caller = nullptr;
   watched->next.disarm();
-  take_back(*watched, watched->places);
+  take_back(*watched, watched->statement_keys);
 }
 
 void deadlocks::set_aside() noexcept {
@@ -143,7 +143,7 @@ void deadlocks::ask_for_time(watch_ptr const& watched) {
   });
 }
 
-std::vector<std::string> deadlocks::places_of(std::uint32_t thread) const {
+std::vector<std::string> deadlocks::statement_keys_of(std::uint32_t thread) const {
   std::vector<std::string> all;
   all.reserve(outer_.size());
   for (auto const& [name, owner] : outer_) all.push_back(names::blocked(name, owner));
@@ -169,16 +169,16 @@ void deadlocks::for_each_slot(std::span<std::string const> keys, F f) const {
 /// arrive late, so the wait goes on under another id.
 void deadlocks::publish(watch_ptr const& watched) {
   if (!watched->all_fine) begin_anew(*watched);
-  auto places = places_of(watched->caller->thread);
+  auto statement_keys = statement_keys_of(watched->caller->thread);
   std::vector<std::string> left;
-  std::ranges::set_difference(watched->places, places, std::back_inserter(left));
+  std::ranges::set_difference(watched->statement_keys, statement_keys, std::back_inserter(left));
   if (!left.empty()) take_back(*watched, left);
-  watched->places = std::move(places);
-  if (watched->places.empty()) return;  // it holds nothing, and gets nothing while it waits
-  watched->awaited = 1;                 // for this function
+  watched->statement_keys = std::move(statement_keys);
+  if (watched->statement_keys.empty()) return;  // it holds nothing, and gets nothing while it waits
+  watched->awaited = 1;                         // for this function
   auto fine = true;
   try {
-    for_each_slot(watched->places, [&](std::vector<key> const& together) {
+    for_each_slot(watched->statement_keys, [&](std::vector<key> const& together) {
       auto request = scripting::to_run(
           scripts::deadlock::say{.keys = together,
                                  .wait = watched->text,
@@ -321,12 +321,12 @@ void deadlocks::report(watch_ptr const& watched) noexcept try {
 }
 
 /// Without memory it ends with its ttl.
-void deadlocks::take_back(watch const& watched, std::span<std::string const> places) noexcept {
-  if (places.empty()) return;
+void deadlocks::take_back(watch const& watched, std::span<std::string const> statement_keys) noexcept {
+  if (statement_keys.empty()) return;
   try {
     for (auto const* const text : {&watched.text, &watched.former}) {
       if (text->empty()) continue;
-      for_each_slot(places, [&](std::vector<key> const& together) {
+      for_each_slot(statement_keys, [&](std::vector<key> const& together) {
         backend_.run(
             scripts::deadlock::say{.keys = together, .wait = *text, .number = 0, .ttl_ms = 0, .former = ""}(),
             {});

@@ -74,8 +74,8 @@ class deadlocks {
   void ask_for_records(watch_ptr const& watched);
   static void note_record(process_info& process, net::response const& response) noexcept;
   void report(watch_ptr const& watched) noexcept;
-  void take_back(watch const& watched, std::span<std::string const> places) noexcept;
-  [[nodiscard]] std::vector<std::string> places_of(std::uint32_t thread) const;
+  void take_back(watch const& watched, std::span<std::string const> statement_keys) noexcept;
+  [[nodiscard]] std::vector<std::string> statement_keys_of(std::uint32_t thread) const;
   template <class F>
   void for_each_slot(std::span<std::string const> keys, F f) const;
 

@@ -8,18 +8,6 @@
 #include "engine/replies.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-/// Whether that master's vote may be the owner's. If the request is refused, an earlier copy may have got the
-/// vote; if it is denied, a later request may have got it.
-bool may_have_vote(answer<verdict> const& vote, std::string_view owner) noexcept {
-  if (auto const* const failure = vote.failure()) return failure->sent;
-  if (auto const* const refusal = vote.refusal()) return refusal->resent;
-  auto const* const denial = std::get_if<busy>(vote.outcome());
-  return denial == nullptr || denial->holder == owner;
-}
-
-}  // namespace
 
 acquire_round::acquire_round(quorum_masters& quorum, recipe const& lock_recipe, std::string_view name,
                              acquire_request const& request, lock_backend::handler<verdict> done,
@@ -36,11 +24,9 @@ acquire_round::acquire_round(quorum_masters& quorum, recipe const& lock_recipe, 
       send_options_{send},
       votes_{quorum.nodes().size(), owner_},
       owed_votes_(quorum.nodes().size()),
-      owed_levels_(quorum.nodes().size()),
       taken_(quorum.nodes().size()),
       void_since_(quorum.nodes().size(), time_point::max()),
-      level_(quorum.nodes().size()),
-      raising_(quorum.nodes().size()),
+      levels_{quorum.nodes().size()},
       bell_{[this] { wake(); }} {
   request_.owner = owner_;
   request_.ticket = ticket_;
@@ -66,7 +52,6 @@ void acquire_round::wake() noexcept {
   }
 }
 
-/// The votes that may be ours are given back when the owner is abandoned.
 void acquire_round::give_up() noexcept {
   auto const pin = self();
   sending_ = false;
@@ -97,19 +82,21 @@ void acquire_round::ask_for_vote(std::size_t master) {
   votes_.ask(master);
   taken_[master] = true;
   void_since_[master] = time_point::max();
-  raising_[master] = false;
+  levels_.forget_requests(master);
   quorum_.keep_vote(master, number_);
   request_.number = quorum_.number_to(master, number_);
   node(master).will_know(number_);
   quorum_.owners().note_request(number_, master, this);
   ++owed_votes_[master];
+  auto const& asked = node(master);
+  auto const time = asked.ever_heard() ? time_to_answer(request_.ttl, asked.usual()) : asked.limit();
   try {
     // Sent again after a broken connection, so that the request that gives the vote back stays behind it.
     fan_out::send({.master = master, .kind = vote_question},
                   scripting::to_run(recipe_.acquire(name_, request_), {},
                                     {.while_down = net::retry_policy::endless,
                                      .give_up = boot_clock::now() + request_.ttl}),
-                  time_for(master));
+                  time);
   } catch (...) {
     --owed_votes_[master];
     quorum_.owners().note_answer(number_);
@@ -117,19 +104,12 @@ void acquire_round::ask_for_vote(std::size_t master) {
   }
 }
 
-std::chrono::nanoseconds acquire_round::time_for(std::size_t master) const noexcept {
-  auto const& asked = node(master);
-  return asked.ever_heard() ? time_to_answer(request_.ttl, asked.usual()) : asked.limit();
-}
-
-/// If several answers of one kind are still to come, only the last of them counts.
 void acquire_round::answered(question asked, net::response&& response) {
   auto const master = asked.master;
   if (asked.kind == vote_question) {
     auto const status = note_answer(master, response.sent_at);
     if (--owed_votes_[master] == 0) on_vote(master, replies::read_acquire(std::move(response)), status);
-  } else if (--owed_levels_[master] == 0 && raising_[master]) {
-    raising_[master] = false;
+  } else if (levels_.note_answer(master)) {
     on_level(master, response.failure || !response.reply.is_integer() ? 0 : response.reply.integer);
   }
 }
@@ -195,13 +175,11 @@ void acquire_round::judge() {
     case ballot::outcome::open:
       return;
     case ballot::outcome::won:
-      block_ = votes_.block();
       phase_ = phase::levelling;
-      level_.assign(masters(), false);
+      levels_.begin(votes_.block());
       for (std::size_t i = 0; i != masters(); ++i) {
         if (!votes_.has_vote_of(i)) continue;
-        auto const& tokens = votes_.tokens(i);
-        level_[i] = recipe_.votes->raise == nullptr || tokens.token + tokens.count - 1 >= last_token();
+        if (recipe_.votes->raise == nullptr || levels_.are_level(votes_.tokens(i))) levels_.set_level(i);
       }
       level();
       return;
@@ -219,7 +197,68 @@ void acquire_round::judge() {
   }
 }
 
-/// Nobody has a majority, and this contender is ahead. The others make way meanwhile.
+void acquire_round::level() {
+  if (levels_.level_counters() >= quorum_.majority()) {
+    win();
+    return;
+  }
+  auto under_way = false;
+  for (std::size_t i = 0; i != masters(); ++i) {
+    if (levels_.is_level(i)) continue;
+    if (votes_.has_vote_of(i) && !levels_.is_raising(i)) raise(i);
+    under_way = under_way || pending(i);
+    if (phase_ != phase::levelling) return;
+  }
+  if (under_way) return;
+  // Masters have become absent since they voted.
+  yield();
+  on_too_few(ballot::outcome::unreachable);
+}
+
+void acquire_round::raise(std::size_t master) {
+  if (recipe_.votes->raise == nullptr) return;
+  levels_.note_request(master);
+  try {
+    fan_out::send({.master = master, .kind = level_question},
+                  scripting::to_run(recipe_.votes->raise(lease(), levels_.last_token()), {},
+                                    {.while_down = net::retry_policy::endless,
+                                     .give_up = boot_clock::now() + request_.ttl}));
+  } catch (...) {
+    levels_.note_unsent(master);
+    throw;
+  }
+}
+
+void acquire_round::on_level(std::size_t master, std::int64_t counter) {
+  if (phase_ != phase::levelling) return;
+  if (counter >= levels_.last_token()) {
+    levels_.set_level(master);
+  } else {
+    votes_.miss(master);  // not ours any more
+  }
+  level();
+}
+
+void acquire_round::late_vote(std::size_t master) {
+  if (phase_ != phase::levelling && phase_ != phase::over) return;
+  if (levels_.are_level(votes_.tokens(master))) {
+    on_level(master, levels_.last_token());
+  } else {
+    raise(master);
+  }
+}
+
+void acquire_round::win() {
+  quorum_.owners().note_won(number_);
+  for (std::size_t i = 0; i != masters(); ++i) {
+    quorum_.keep_vote(i, number_);
+    // Where its vote is still to come, on_vote decides.
+    auto const open = owed_votes_[i] != 0 && taken_[i];
+    if (!votes_.has_vote_of(i) && !open && node(i).may_know(number_)) leave_queue(i);
+  }
+  finish({.content = verdict{levels_.block()}, .sent_at = votes_.earliest()});
+}
+
 void acquire_round::retry_or_lose() {
   if (++tries_ >= tries_ahead) {
     lose();
@@ -279,13 +318,10 @@ void acquire_round::on_too_few(ballot::outcome cause) {
   }
 }
 
-/// For masters that voted for others, also in an earlier round: otherwise a release there would wake a
-/// contender that doesn't wait any more, or grant it the lock.
 void acquire_round::leave_queue(std::size_t master) {
   if (request_.join) engine::leave_queue(quorum_, master, recipe_, lease());
 }
 
-/// Gives back all votes that are ours, or may be: behind the unanswered requests.
 void acquire_round::yield() {
   auto const ticket = votes_.summary().ticket;
   auto const position = request_.join && ticket != 0 ? std::to_string(ticket) : std::string{};

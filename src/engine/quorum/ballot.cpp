@@ -25,6 +25,13 @@ ballot::rival ballot::strongest() const {
   return best;
 }
 
+bool may_have_vote(answer<verdict> const& vote, std::string_view owner) noexcept {
+  if (auto const* const failure = vote.failure()) return failure->sent;
+  if (auto const* const refusal = vote.refusal()) return refusal->resent;
+  auto const* const denial = std::get_if<busy>(vote.outcome());
+  return denial == nullptr || denial->holder == owner;
+}
+
 ballot::outcome ballot::count() const {
   auto const needed = majority_of(votes_.size());
   auto const own_votes = count_of(vote::given);

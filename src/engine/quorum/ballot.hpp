@@ -15,6 +15,10 @@ namespace holdfast::engine {
 /// More than half.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t masters) noexcept { return masters / 2 + 1; }
 
+/// Whether that master's vote may be the owner's. If the request is refused, an earlier copy may have got the
+/// vote; if it is denied, a later request may have got it.
+[[nodiscard]] bool may_have_vote(answer<verdict> const& vote, std::string_view owner) noexcept;
+
 /// One contender's view of the votes.
 class ballot {
  public:

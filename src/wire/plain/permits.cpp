@@ -44,30 +44,23 @@ call fast_release(owned lease) {
   return lua::fast_release{.lock = k.lock, .queue = k.queue, .owner = lease.owner}();
 }
 
-call release(owned lease, release_policy policy) {
+/// A script that takes an owner out, and lets those in that wait: `more` are the arguments that it has
+/// beside these.
+template <class Script, class... More>
+call take_out(owned lease, release_policy policy, More... more) {
   permit_keys const k{lease.name};
-  return lua::release{.lock = k.lock,
-                      .counter = k.counter,
-                      .queue = k.queue,
-                      .size = k.size,
-                      .owner = lease.owner,
-                      .grant_ms = policy.grant.count(),
-                      .publish = word_of(policy.publish)}();
+  return Script{
+      k.lock, k.counter, k.queue, k.size, lease.owner, policy.grant.count(), word_of(policy.publish),
+      more...}();
 }
+
+call release(owned lease, release_policy policy) { return take_out<lua::release>(lease, policy); }
 
 /// Longer than a network keeps a copy of a request.
 constexpr milliseconds copies_last{std::chrono::hours{1}};
 
 call abandon(owned lease, release_policy policy) {
-  permit_keys const k{lease.name};
-  return lua::abandon{.lock = k.lock,
-                      .counter = k.counter,
-                      .queue = k.queue,
-                      .size = k.size,
-                      .owner = lease.owner,
-                      .grant_ms = policy.grant.count(),
-                      .publish = word_of(policy.publish),
-                      .remember_ms = policy.copied ? copies_last.count() : 0}();
+  return take_out<lua::abandon>(lease, policy, policy.copied ? copies_last.count() : 0);
 }
 
 std::string lasting_id(std::string_view owner) { return std::string{owner}.append(names::lasting_suffix); }

@@ -1,11 +1,12 @@
 #include "process/inherited_files.hpp"
 
+#include "base/whole_number.hpp"
+
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 namespace holdfast::cli {
@@ -21,8 +22,7 @@ inherited_files::inherited_files() {
   std::error_code error;
   for (auto const& entry : std::filesystem::directory_iterator{"/proc/self/fd", error}) {
     auto const text = entry.path().filename().string();
-    int number = -1;
-    std::from_chars(text.data(), text.data() + text.size(), number);
+    auto const number = leading_number(text, -1);
     // The list includes the folder's own descriptor, which is closed afterwards.
     if (number > STDERR_FILENO) open_.push_back(number);
   }

@@ -32,10 +32,6 @@ constexpr std::chrono::nanoseconds longest_search_break = 5s;
 /// A lock that nobody uses is shown so long as one that was released.
 constexpr auto shown_unused = 30s;
 constexpr auto answer_timeout = 2s;
-/// Instead of a longer one pages are told to ask again: a page that can't read so fast would be cut off.
-constexpr std::size_t longest_event = 262'144;
-/// Locks in one event, about.
-constexpr std::size_t told_at_once = 64;
 
 client_options survey_options() {
   return {.name = "holdfast-serve",
@@ -194,10 +190,10 @@ void deployment::feel(probe::lock_survey& survey, std::span<std::string const> c
 /// Calls `look` with a function that takes each lock.
 template <class Look>
 void deployment::tell_of(Look const look) {
-  news seen;
+  lock_news seen;
   auto const each = [this, &seen](lock_state const& lock) {
     see(lock, seen);
-    if (seen.ids.size() >= told_at_once) publish(seen);
+    if (seen.enough()) publish(seen);
   };
   try {
     look(each);
@@ -217,37 +213,21 @@ void deployment::look(probe::lock_survey& survey, std::span<std::string const> c
   });
 }
 
-void deployment::see(lock_state const& lock, news& seen) {
+void deployment::see(lock_state const& lock, lock_news& seen) {
   std::lock_guard const hold{mutex_};
-  auto const before = store_.change_count();
-  if (store_.saw(lock, boot_time(), present_time()))
-    seen.ids.push_back(store_.find(lock.name, lock.wire)->id);
-  // These alone: other threads look at other locks meanwhile, and tell of theirs.
-  auto const& all = store_.changes();
-  auto const made =
-      static_cast<std::ptrdiff_t>(std::min<std::uint64_t>(store_.change_count() - before, all.size()));
-  seen.changes.insert(seen.changes.end(), all.end() - made, all.end());
+  seen.add(store_, lock, boot_time(), present_time());
 }
 
-void deployment::publish(news& seen) {
+void deployment::publish(lock_news& seen) {
   auto told = std::exchange(seen, {});
-  if (told.ids.empty()) return;
-  std::ranges::sort(told.ids);
-  told.ids.erase(std::ranges::unique(told.ids).begin(), told.ids.end());
-  auto locks = json::list();
-  auto changes = json::list();
+  if (told.empty()) return;
+  json object;
   {
     std::lock_guard const hold{mutex_};
-    auto const now = boot_time();
-    for (auto const& id : told.ids) {
-      if (auto const* const found = store_.find(id)) locks.add(to_json(*found, id_, now));
-    }
+    object = told.to_json(store_, id_, boot_time());
   }
-  for (auto const& each : told.changes) changes.add(to_json(each));
-  json object;
-  object.set("deployment", id_).set("locks", std::move(locks)).set("changes", std::move(changes));
   auto const line = object.line();
-  if (line.size() <= longest_event) return feed_.publish("locks", line);
+  if (line.size() <= lock_news::longest_event) return feed_.publish("locks", line);
   feed_.publish("reset", "{}");
 }
 

@@ -3,6 +3,7 @@
 
 #include "serve/errands.hpp"
 #include "serve/feed.hpp"
+#include "serve/lock_news.hpp"
 #include "serve/store.hpp"
 
 #include <holdfast/client.hpp>
@@ -73,12 +74,6 @@ class deployment {
  private:
   using time = lock_store::time;
 
-  /// What open pages are told of.
-  struct news {
-    std::vector<std::string> ids{};  ///< of locks that have changed
-    std::vector<lock_store::change> changes{};
-  };
-
   void follow(std::stop_token const& stop);
   void search(std::stop_token const& stop);
   void note(std::string trouble);
@@ -92,10 +87,10 @@ class deployment {
   void look(probe::lock_survey& survey, std::span<std::string const> names);
   template <class Look>
   void tell_of(Look look);
-  void see(lock_state const& lock, news& seen);
+  void see(lock_state const& lock, lock_news& seen);
   [[nodiscard]] bool is_followed(lock_state const& lock);
   /// Takes the news.
-  void publish(news& seen);
+  void publish(lock_news& seen);
 
   std::string const id_;
   event_feed& feed_;

@@ -1,5 +1,6 @@
 #include "serve/listening.hpp"
 
+#include "base/whole_number.hpp"
 #include "common/environment.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
@@ -15,7 +16,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -43,10 +43,8 @@ struct any_address {
 any_address read_address(std::string_view const text) {
   auto const colon = text.rfind(':');
   if (colon == std::string_view::npos) no_address(text);
-  auto const digits = text.substr(colon + 1);
-  std::uint16_t port = 0;
-  auto const [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (problem != std::errc{} || end != digits.data() + digits.size()) no_address(text);
+  auto const port = whole_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) no_address(text);
   std::string host{text.substr(0, colon)};
   any_address address;
   if (host == "localhost") host = "127.0.0.1";
@@ -55,14 +53,14 @@ any_address read_address(std::string_view const text) {
     auto& six = reinterpret_cast<sockaddr_in6&>(address.storage);
     if (inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) != 1) no_address(text);
     six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
+    six.sin6_port = htons(*port);
     address.size = sizeof six;
     return address;
   }
   auto& four = reinterpret_cast<sockaddr_in&>(address.storage);
   if (inet_pton(AF_INET, host.c_str(), &four.sin_addr) != 1) no_address(text);
   four.sin_family = AF_INET;
-  four.sin_port = htons(port);
+  four.sin_port = htons(*port);
   address.size = sizeof four;
   return address;
 }

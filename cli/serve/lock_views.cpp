@@ -143,7 +143,7 @@ std::string list_json(deployment const& of, lock_filter const& filter, std::size
   std::size_t count = 0;
   of.with_store([&](lock_store const& store) {
     auto const now = boot_time();
-    auto const [some, all] = store.chosen(filter, skipped, at_most);
+    auto const [some, all] = chosen_locks(store, filter, skipped, at_most);
     count = all;
     for (auto const* const each : some) locks.add(to_json(*each, of.id(), now));
   });
@@ -169,7 +169,7 @@ std::string blocking_json(deployment const& of, client& redis) {
   std::vector<std::string> names;
   std::size_t count = 0;
   of.with_store([&](lock_store const& store) {
-    auto const [some, all] = store.chosen({.waited_for = true}, 0, most_waited_for);
+    auto const [some, all] = chosen_locks(store, {.waited_for = true}, 0, most_waited_for);
     count = all;
     names.reserve(some.size());
     for (auto const* const each : some) names.push_back(each->state.name);

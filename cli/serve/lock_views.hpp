@@ -1,8 +1,8 @@
 /// What `holdfast serve` shows of locks beyond their list, as JSON of one line each.
 #pragma once
 
+#include "serve/chosen_locks.hpp"
 #include "serve/deployment.hpp"
-#include "serve/store.hpp"
 
 #include <holdfast/client.hpp>
 

@@ -1,5 +1,6 @@
 #include "serve/routes.hpp"
 
+#include "base/whole_number.hpp"
 #include "common/boot_time.hpp"
 #include "common/utc_text.hpp"
 #include "doctor/deadlocks.hpp"
@@ -7,6 +8,7 @@
 #include "doctor/report.hpp"
 #include "probe/named_servers.hpp"
 #include "serve/acts.hpp"
+#include "serve/chosen_locks.hpp"
 #include "serve/lock_views.hpp"
 #include "serve/page.hpp"
 
@@ -16,7 +18,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <utility>
 
@@ -58,10 +59,7 @@ std::optional<http_response> page(std::string_view path) {
 }
 
 std::size_t number_of(http_request const& request, std::string_view const name, std::size_t const otherwise) {
-  auto const text = request.parameter(name).value_or("");
-  std::size_t number = otherwise;
-  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return problem == std::errc{} && end == text.data() + text.size() ? number : otherwise;
+  return whole_number<std::size_t>(request.parameter(name).value_or("")).value_or(otherwise);
 }
 
 lock_filter::order order_of(std::string_view const word) {

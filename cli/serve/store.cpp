@@ -1,7 +1,6 @@
 #include "serve/store.hpp"
 
 #include "common/utc_text.hpp"
-#include "show/listing.hpp"
 #include "show/lock_json.hpp"
 
 #include <fmt/format.h>
@@ -10,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <tuple>
 
 namespace holdfast::cli {
 namespace {
@@ -26,47 +24,6 @@ std::size_t bytes_of(lock_state const& lock) {
   if (lock.leads) bytes += lock.leads->value.size();
   for (auto const& hold : lock.holders) bytes += sizeof hold + bytes_of(hold.process);
   return bytes + lock.queue.size() * sizeof(lock_store::waiter);
-}
-
-bool contains(std::string_view const text, std::string_view const part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool fits(lock_state const& lock, lock_filter const& filter) {
-  if (filter.waited_for && lock.waiting == 0) return false;
-  if (!filter.kind.empty() && filter.kind != listing::kind_word(lock)) return false;
-  if (!filter.wire.empty() && filter.wire != listing::wire_word(lock)) return false;
-  return filter.text.empty() || contains(lock.name, filter.text) ||
-         contains(lock.holder.label, filter.text) || contains(lock.holder.host, filter.text) ||
-         contains(lock.holder.program, filter.text);
-}
-
-/// What comes first where two are equal otherwise.
-bool is_before(lock_store::entry const& a, lock_store::entry const& b) {
-  return std::tie(a.state.name, a.id) < std::tie(b.state.name, b.id);
-}
-
-bool is_before(lock_store::entry const& a, lock_store::entry const& b, lock_filter::order const by) {
-  constexpr auto forever = std::chrono::milliseconds::max();
-  switch (by) {
-    case lock_filter::order::contention: {
-      auto const rank = [](lock_store::entry const& each) {
-        return std::pair{-each.state.waiting, -each.state.held_for.value_or(0us)};
-      };
-      if (auto const x = rank(a), y = rank(b); x != y) return x < y;
-      break;
-    }
-    case lock_filter::order::held:
-      if (a.state.held_for != b.state.held_for) return a.state.held_for > b.state.held_for;
-      break;
-    case lock_filter::order::ttl:
-      if (a.state.ttl_left != b.state.ttl_left)
-        return a.state.ttl_left.value_or(forever) < b.state.ttl_left.value_or(forever);
-      break;
-    case lock_filter::order::name:
-      break;
-  }
-  return is_before(a, b);
 }
 
 std::string words_of(process_info const& process) {
@@ -268,23 +225,6 @@ lock_store::entry const* lock_store::find(std::string const& name, wire const of
   auto const named = by_name_.find(name);
   if (named == by_name_.end()) return nullptr;
   return of == wire::redisson ? named->second.redisson : named->second.plain;
-}
-
-std::pair<std::vector<lock_store::entry const*>, std::size_t> lock_store::chosen(
-    lock_filter const& filter, std::size_t const skipped, std::size_t const at_most) const {
-  std::vector<entry const*> some;
-  some.reserve(entries_.size());
-  for (auto const& [id, each] : entries_) {
-    if (in_use(each.state) && fits(each.state, filter)) some.push_back(&each);
-  }
-  auto const count = some.size();
-  auto const first = std::min(skipped, count);
-  auto const last = std::min(first + at_most, count);
-  std::partial_sort(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(last), some.end(),
-                    [&](entry const* a, entry const* b) { return is_before(*a, *b, filter.by); });
-  some.resize(last);
-  some.erase(some.begin(), some.begin() + static_cast<std::ptrdiff_t>(first));
-  return {std::move(some), count};
 }
 
 std::vector<std::string> lock_store::names() const {

@@ -45,16 +45,6 @@ struct long_hold_rules {
   [[nodiscard]] std::chrono::milliseconds of(std::string_view name) const;
 };
 
-/// The locks that are wanted, and their order.
-struct lock_filter {
-  enum class order : std::uint8_t { contention, name, held, ttl };
-  std::string text{};  ///< is a part of the name, or of the label or host of its holder
-  std::string kind{};  ///< as listing::kind_word() has it; empty: all
-  std::string wire{};  ///< "plain" or "redisson"; empty: both
-  bool waited_for = false;
-  order by = order::contention;
-};
-
 /// Not thread-safe.
 class lock_store {
  public:
@@ -112,10 +102,6 @@ class lock_store {
 
   [[nodiscard]] entry const* find(std::string_view id) const;
   [[nodiscard]] entry const* find(std::string const& name, wire of) const;
-  /// Those that match in their order, `at_most` of them after the first `skipped`; and how many there are.
-  [[nodiscard]] std::pair<std::vector<entry const*>, std::size_t> chosen(lock_filter const& filter,
-                                                                         std::size_t skipped,
-                                                                         std::size_t at_most) const;
   /// All names, each once.
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] bool knows(std::string const& name) const { return by_name_.contains(name); }

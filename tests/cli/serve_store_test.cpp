@@ -1,4 +1,5 @@
 // What `holdfast serve` keeps of locks, without a server.
+#include "serve/chosen_locks.hpp"
 #include "serve/feed.hpp"
 #include "serve/lock_times.hpp"
 #include "serve/store.hpp"
@@ -38,12 +39,12 @@ TEST(serve_store, orders_by_contention_and_filters) {
   store.saw(stored_hold("a", "x:1"), 1s, store_day);
   store.saw(stored_hold("b", "x:2", 3), 1s, store_day);
   store.saw(stored_release("never held"), 1s, store_day);
-  auto const [all, count] = store.chosen({}, 0, 10);
+  auto const [all, count] = chosen_locks(store, {}, 0, 10);
   ASSERT_EQ(count, 2U);
   EXPECT_EQ(all[0]->state.name, "b");
-  EXPECT_EQ(store.chosen({.text = "a"}, 0, 10).first[0]->state.name, "a");
-  EXPECT_EQ(store.chosen({}, 1, 10).first.size(), 1U);
-  EXPECT_EQ(store.chosen({.kind = "permits"}, 0, 10).second, 0U);
+  EXPECT_EQ(chosen_locks(store, {.text = "a"}, 0, 10).first[0]->state.name, "a");
+  EXPECT_EQ(chosen_locks(store, {}, 1, 10).first.size(), 1U);
+  EXPECT_EQ(chosen_locks(store, {.kind = "permits"}, 0, 10).second, 0U);
 }
 
 TEST(serve_store, counts_long_holds_by_the_longest_prefix) {
@@ -67,8 +68,8 @@ TEST(serve_store, tells_elections_from_other_locks) {
   lock.leads = holdfast::leadership{.value = "web-3", .term = 7};
   EXPECT_TRUE(store.saw(lock, 2s, store_day)) << "which pages are told";
   EXPECT_FALSE(store.saw(lock, 3s, store_day));
-  EXPECT_EQ(store.chosen({.kind = "election"}, 0, 10).second, 1U);
-  EXPECT_EQ(store.chosen({.kind = "exclusive"}, 0, 10).second, 0U);
+  EXPECT_EQ(chosen_locks(store, {.kind = "election"}, 0, 10).second, 1U);
+  EXPECT_EQ(chosen_locks(store, {.kind = "exclusive"}, 0, 10).second, 0U);
 }
 
 TEST(serve_store, notes_who_had_it_and_for_how_long) {
@@ -83,7 +84,7 @@ TEST(serve_store, notes_who_had_it_and_for_how_long) {
   EXPECT_EQ(changes[1]->held_ms, 2'000);
   EXPECT_THAT(changes[0]->before, HasSubstr("y:1"));
   EXPECT_EQ(store.count(13s, {.otherwise = 1min})[0].grants, 1U);
-  EXPECT_EQ(store.chosen({}, 0, 10).second, 0U) << "nobody uses it";
+  EXPECT_EQ(chosen_locks(store, {}, 0, 10).second, 0U) << "nobody uses it";
   EXPECT_TRUE(store.forget_idle(12s).empty());
   EXPECT_EQ(store.forget_idle(13s), std::vector{id});
   EXPECT_FALSE(store.knows("a"));
@@ -176,7 +177,7 @@ TEST(serve_store, keeps_wires_apart) {
   store.saw(stored_hold("a", "x:2"), 1s, store_day);
   store.saw(other, 1s, store_day);
   EXPECT_EQ(store.names().size(), 1U);
-  EXPECT_EQ(store.chosen({.wire = "redisson"}, 0, 10).second, 1U);
+  EXPECT_EQ(chosen_locks(store, {.wire = "redisson"}, 0, 10).second, 1U);
 }
 
 TEST(serve_feed, gives_what_was_missed_or_says_that_it_is_not_known) {

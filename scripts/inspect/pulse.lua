@@ -11,7 +11,7 @@ local function number(...)
   return type(reply) == 'number' and reply or 0
 end
 local function text_of(key, last)
-  local reply = redis.pcall('GETRANGE', key, 0, last)
+  local reply = redis.pcall('GETRANGE', key, '0', last)  -- texts: the server takes half a microsecond to print a number of Lua's
   return type(reply) == 'string' and reply or nil
 end
 -- Those whose time is over stay in their set until somebody else comes.
@@ -52,35 +52,33 @@ local function look_ahead(first)
   end
   any_waits, any_leads = exists_one_of(queues), exists_one_of(leaders)
 end
+local function other_text_of(lock, text, beside)
+  if not text then
+    local count = number('HLEN', lock)
+    if count > 0 then return fields_of(lock, count), 0 end
+    return members_of(lock, beside)
+  elseif text == 'holdfast_readers' then
+    return 'readers ' .. number('ZCARD', beside .. 'readers') .. ' ' .. alive(beside .. 'readers'), 0
+  elseif string.sub(text, 1, 16) == 'holdfast_barrier' then
+    return text .. number('ZCARD', beside .. 'arrived'), 0
+  elseif text == '' and number('EXISTS', lock) == 0 then
+    return text, number('ZCARD', beside .. 'permit_queue')
+  end
+  return (text == '' or string.sub(text, 1, 1) == ' ') and '-' .. text or text, 0
+end
 for i = 1, #names, 2 do
   if i % (2 * few) == 1 then look_ahead(i) end
   local lock, queue = names[i], names[i + 1]
-  local beside = string.sub(queue, 1, -6)
-  local text, waiting, more_waiting = text_of(lock, 127), any_waits and number('ZCARD', queue) or 0, 0
-  if not text then
-    local count = number('HLEN', lock)
-    if count > 0 then
-      text = fields_of(lock, count)
-    else
-      text, more_waiting = members_of(lock, beside)
-    end
-  elseif text == 'holdfast_readers' then
-    text = 'readers ' .. number('ZCARD', beside .. 'readers') .. ' ' .. alive(beside .. 'readers')
-  elseif string.sub(text, 1, 16) == 'holdfast_barrier' then
-    text = text .. number('ZCARD', beside .. 'arrived')
-  elseif text == '' and number('EXISTS', lock) == 0 then
-    more_waiting = number('ZCARD', beside .. 'permit_queue')
-  elseif text == '' or string.sub(text, 1, 1) == ' ' then
-    text = '-' .. text
+  local text, more = text_of(lock, '127'), ''
+  local waiting = any_waits and number('ZCARD', queue) or 0
+  if text and string.byte(text, 37) == 58 and string.byte(text) ~= 32 then  -- an owner id: the text has its colon, and no space
+    if any_leads and says_that_it_leads(text, string.sub(queue, 1, -6) .. 'leader') then more = 'leads' end
+  else  -- an owner id is never used twice, so it tells what the token does
+    local beside, more_waiting = string.sub(queue, 1, -6)
+    text, more_waiting = other_text_of(lock, text, beside)
+    more, waiting = text_of(beside .. 'token', '31') or '', waiting + more_waiting
   end
-  -- An owner id is never used twice, so it tells what the token does.
-  local more
-  if string.sub(text, 37, 37) == ':' then
-    more = any_leads and says_that_it_leads(text, beside .. 'leader') and 'leads' or ''
-  else
-    more = text_of(beside .. 'token', 31) or ''
-  end
-  answer[i] = table.concat({text, more, waiting + more_waiting}, ' ')
+  answer[i] = text .. ' ' .. more .. (waiting == 0 and ' 0' or ' ' .. waiting)
   answer[i + 1] = scope == 'ttl' and number('PTTL', lock) or -3
 end
 return answer

@@ -90,7 +90,7 @@ class visitor_stream {
   void async_write_some(Buffers const& from, Handler&& handler) {
     some_buffers some;
     for (auto buffer = asio::buffer_sequence_begin(from), end = asio::buffer_sequence_end(from);
-         buffer != end && some.size() < some.capacity(); ++buffer)
+         buffer != end && some.size() < most_buffers; ++buffer)
       some.push_back(*buffer);
     write_some(some, bytes_handler{std::forward<Handler>(handler)});
   }
@@ -116,7 +116,8 @@ class visitor_stream {
 
  private:
   /// As many as one call to the kernel takes.
-  using some_buffers = boost::container::static_vector<asio::const_buffer, 64>;
+  static constexpr std::size_t most_buffers = 64;
+  using some_buffers = boost::container::static_vector<asio::const_buffer, most_buffers>;
 
   void read_some(asio::mutable_buffer const to, bytes_handler handler) {
     if (tls_) {

@@ -2,6 +2,7 @@
 /// once, and none is taken for nobody, as no lease of theirs would end.
 #include "harmed.hpp"
 
+#include <holdfast/error.hpp>
 #include <holdfast/semaphore.hpp>
 
 #include <atomic>
@@ -136,14 +137,18 @@ TEST_F(lasting_permits_fault, come_out_even_while_connections_break) {
     workers.reserve(6);
     for (auto i = 0; i < 6; ++i) {
       workers.emplace_back([&, &mine = i % 2 == 0 ? uploads_ : other_, wanted = 1 + i % 3] {
-        while (!stop) {
-          mine.acquire(wanted);
-          auto const current = inside += wanted;
-          for (auto old = most.load(); current > old && !most.compare_exchange_weak(old, current);) {
+        try {
+          while (!stop) {
+            mine.acquire(wanted);
+            auto const current = inside += wanted;
+            for (auto old = most.load(); current > old && !most.compare_exchange_weak(old, current);) {
+            }
+            inside -= wanted;
+            mine.release(wanted);
+            ++rounds;
           }
-          inside -= wanted;
-          mine.release(wanted);
-          ++rounds;
+        } catch (error const& failure) {
+          ADD_FAILURE() << failure.what();
         }
       });
     }

@@ -34,6 +34,8 @@ template <class Answer>
 void acquiring::finish_failed(attempt_ptr const& asked, response<Answer> const& answer) {
   finish(asked, server_.no_outcome<engine::verdict>(answer));
 }
+template void acquiring::finish_failed(attempt_ptr const&,
+                                       response<outcome> const&);  // acquiring_permits.cpp
 
 void acquiring::fail(attempt_ptr const& asked, std::string const& reason) {
   finish(asked, {.content = engine::failed{.reason = std::make_shared<error const>(

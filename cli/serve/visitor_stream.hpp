@@ -12,13 +12,13 @@
 
 #include <openssl/x509.h>
 
+#include <holdfast/move_only_function.hpp>
+
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 namespace holdfast::cli::over_beast {
@@ -30,37 +30,7 @@ using stream = boost::beast::basic_stream<protocol, executor>;
 
 /// What is called with the bytes that were read or written, whatever waits for them: there are a dozen of
 /// operations, and for each the compiler would make all that is below it anew, which took twenty seconds.
-class bytes_handler {
- public:
-  template <class Handler>
-    requires(!std::same_as<std::remove_cvref_t<Handler>, bytes_handler>)
-  explicit bytes_handler(Handler&& handler)
-      : called_{std::make_unique<holder<std::remove_cvref_t<Handler>>>(std::forward<Handler>(handler))} {}
-
-  void operator()(boost::system::error_code const failed, std::size_t const bytes) {
-    auto const called = std::move(called_);
-    called->call(failed, bytes);
-  }
-
- private:
-  struct any {
-    virtual ~any() = default;
-    virtual void call(boost::system::error_code failed, std::size_t bytes) = 0;
-  };
-  template <class Handler>
-  struct holder final : any {
-    explicit holder(Handler&& given) : handler{std::move(given)} {}
-    explicit holder(Handler const& given) : handler{given} {}
-    void call(boost::system::error_code const failed, std::size_t const bytes) override {
-      auto moved = std::move(handler);  // it may end what owns this
-      moved(failed, bytes);
-    }
-
-    Handler handler;
-  };
-
-  std::unique_ptr<any> called_;
-};
+using bytes_handler = move_only_function<void(boost::system::error_code, std::size_t)>;
 
 /// One class for both, so that what is built on it is compiled once. Not movable: TLS refers to the stream.
 class visitor_stream {

@@ -143,15 +143,19 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
 
 /// An earlier owner of ours has left it: it is under our lease, and nobody has that name under it any more.
 void acquiring::remove_stale(attempt_ptr const& asked, key_value const& stale) {
-  server_.transact(
-      {.when = {{.key = stale.key, .equals = stale.create_revision}}, .then = {remove{stale.key}}},
-      asked->send, [this, asked](response<outcome>&& answer) {
-        if (answer.ok()) {
-          begin(asked);
-        } else {
-          finish_failed(asked, answer);
-        }
-      });
+  remove_key(asked, stale.key, stale.create_revision, [this, asked] { begin(asked); });
+}
+
+void acquiring::remove_key(attempt_ptr const& asked, std::string const& key, std::int64_t revision,
+                           std::function<void()> then) {
+  server_.transact({.when = {{.key = key, .equals = revision}}, .then = {remove{key}}}, asked->send,
+                   [this, asked, then = std::move(then)](response<outcome>&& answer) {
+                     if (answer.ok()) {
+                       then();
+                     } else {
+                       finish_failed(asked, answer);
+                     }
+                   });
 }
 
 void acquiring::look(attempt_ptr const& asked) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -66,6 +67,9 @@ class acquiring {
   /// False: it wasn't carried out, and what follows is under way.
   [[nodiscard]] bool was_carried_out(attempt_ptr const& asked, response<outcome> const& answer);
   void remove_stale(attempt_ptr const& asked, key_value const& stale);
+  /// If it is still the one that was made then, and goes on.
+  void remove_key(attempt_ptr const& asked, std::string const& key, std::int64_t revision,
+                  std::function<void()> then);
   void on_looked(attempt_ptr const& asked, response<outcome>&& answer);
 
   // The same of permits: acquiring_permits.cpp.

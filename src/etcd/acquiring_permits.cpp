@@ -116,8 +116,7 @@ void acquiring::on_surveyed(attempt_ptr const& asked, response<outcome>&& answer
                     ", so it can't be a semaphore; choose another name");
     return;
   }
-  auto const nobody_said = queue.all.empty() && queue.size_text.empty();
-  permit_terms const terms{.size = nobody_said ? own.offered : queue.size, .text = queue.size_text};
+  permit_terms const terms{.size = queue.known() ? queue.size : own.offered, .text = queue.size_text};
   if (queue.size_text.empty() && own.offered != 0 && own.offered != terms.size) {
     fail(asked, "the semaphore \"" + own.name + "\" has " + std::to_string(terms.size) + " permits, not " +
                     std::to_string(own.offered) +
@@ -127,7 +126,7 @@ void acquiring::on_surveyed(attempt_ptr const& asked, response<outcome>&& answer
   remember_size(own.name, queue.size_text);
   auto const holding = queue.holding();
   auto reply = busy_behind(own, first);
-  reply.permits = nobody_said && own.offered == 0 ? -1 : terms.size;
+  reply.permits = !queue.known() && own.offered == 0 ? -1 : terms.size;
   reply.out = queue.amount_of(holding);
   if (own.amount > terms.size) {
     wait_without_place(asked, reply, answer.value.revision);
@@ -166,15 +165,10 @@ void acquiring::on_permit_position(attempt_ptr const& asked, permit_position con
     return;
   }
   // There are fewer by now than it wants, and nobody behind it would get any.
-  server_.transact({.when = {{.key = own.key, .equals = own.revision}}, .then = {remove{own.key}}},
-                   asked->send, [this, asked, reply, revision](response<outcome>&& answer) {
-                     if (!answer.ok()) {
-                       finish_failed(asked, answer);
-                       return;
-                     }
-                     asked->own->revision = 0;
-                     wait_without_place(asked, reply, revision);
-                   });
+  remove_key(asked, own.key, own.revision, [this, asked, reply, revision] {
+    asked->own->revision = 0;
+    wait_without_place(asked, reply, revision);
+  });
 }
 
 /// Until somebody changes the number of permits.

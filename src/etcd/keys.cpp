@@ -26,6 +26,12 @@ std::string folder(std::string_view prefix, std::string_view name) {
   return all;
 }
 
+std::string below(std::string_view folder, std::string_view word) {
+  std::string key;
+  key.reserve(folder.size() + word.size());
+  return key.append(folder).append(word);
+}
+
 std::string end_of(std::string folder) {
   while (!folder.empty() && static_cast<unsigned char>(folder.back()) == 0xffU) folder.pop_back();
   if (folder.empty()) return std::string(1, '\0');  // of all keys
@@ -40,18 +46,17 @@ std::string digits_of(std::int64_t lease) {
   return {digits.data(), end};
 }
 
-std::string place(std::string_view folder, std::int64_t lease) {
-  return std::string{folder}.append(digits_of(lease));
-}
+std::string place(std::string_view folder, std::int64_t lease) { return below(folder, digits_of(lease)); }
 
 std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner) {
-  std::string key{folder};
-  key.append(reads).append(digits_of(lease)).append(1, '-').append(owner.substr(owner.rfind(':') + 1));
-  return key;
+  return below(folder, reads)
+      .append(digits_of(lease))
+      .append(1, '-')
+      .append(owner.substr(owner.rfind(':') + 1));
 }
 
 std::vector<std::pair<std::string, std::string>> all_but_readers(std::string const& folder) {
-  auto const first = folder + std::string{reads};
+  auto const first = below(folder, reads);
   return {{folder, first}, {end_of(first), end_of(folder)}};
 }
 

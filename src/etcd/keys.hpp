@@ -16,6 +16,8 @@ inline constexpr std::string_view mark{"holdfast "};
 
 /// What all keys of that lock begin with.
 [[nodiscard]] std::string folder(std::string_view prefix, std::string_view name);
+/// A key, or the beginning of some, in such a folder.
+[[nodiscard]] std::string below(std::string_view folder, std::string_view word);
 /// The end of the range of the keys that begin so.
 [[nodiscard]] std::string end_of(std::string folder);
 /// As a lease is written.

@@ -20,12 +20,6 @@ constexpr std::int64_t most_counts = std::int64_t{1} << 53U;
 constexpr char of_name = 'p';
 constexpr char of_request = 'r';
 
-std::string below(std::string_view folder, std::string_view word) {
-  std::string key;
-  key.reserve(folder.size() + word.size());
-  return key.append(folder).append(word);
-}
-
 }  // namespace
 
 std::string latch_of(std::string_view folder) { return below(folder, latch); }
@@ -76,6 +70,14 @@ std::optional<latch_words> latch_in(std::string_view value) {
 
 }  // namespace keys
 
+std::int64_t left_of(std::int64_t of, std::string const& folder, std::span<key_value const> counted) {
+  for (auto const& each : counted) {
+    auto const words = keys::counted_in(folder, each.key);
+    if (words && of > 0) of -= words->number;
+  }
+  return of;
+}
+
 void latch_reading::ask(std::vector<operation>& wanted, std::string const& folder) {
   auto const counted = keys::counted_of(folder);
   wanted.emplace_back(range{.key = keys::latch_of(folder)});
@@ -99,17 +101,11 @@ latch_reading::latch_reading(std::string const& folder, std::span<found> answere
   }
   text = std::move(latch.value);
   lease = latch.lease;
-  of = left = words->number;
+  of = words->number;
+  left = left_of(of, folder, answered[2].keys);
   ends = words->ends;
   // What an earlier latch has left behind says another text.
   over = ends && (answered[1].keys.empty() || answered[1].keys.front().value != text);
-  counted.reserve(answered[2].keys.size());
-  for (auto& each : answered[2].keys) {
-    auto const counting = keys::counted_in(folder, each.key);
-    if (!counting) continue;
-    if (left > 0) left -= counting->number;
-    counted.push_back(std::move(each.key));
-  }
 }
 
 std::vector<std::pair<std::string, std::string>> all_but_latches(std::string const& folder) {

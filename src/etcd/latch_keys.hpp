@@ -46,6 +46,10 @@ struct latch_words {
 
 namespace holdfast::etcd {
 
+/// How often a latch of `of` is still to be counted down, behind those that have; it is open from 0 on.
+[[nodiscard]] std::int64_t left_of(std::int64_t of, std::string const& folder,
+                                   std::span<key_value const> counted);
+
 /// A latch as etcd has it at one moment.
 struct latch_reading {
   static constexpr std::size_t answers = 5;
@@ -58,8 +62,7 @@ struct latch_reading {
   std::int64_t of = 0;
   std::int64_t left = 0;
   bool ends = false;
-  bool over = false;  ///< its time is
-  std::vector<std::string> counted{};
+  bool over = false;     ///< its time is
   std::string misfit{};  ///< why it is no latch
 
   [[nodiscard]] bool open() const noexcept { return text.empty() || left <= 0; }

@@ -14,12 +14,6 @@ namespace {
 constexpr std::chrono::seconds told = std::chrono::weeks{1};
 constexpr milliseconds revoke_timeout{2'000};
 
-template <class Answer>
-std::shared_ptr<error const> failure_of(server const& asked, response<Answer> const& answer) {
-  if (answer.ok()) return nullptr;
-  return answer.failure ? answer.failure : asked.explain(answer.ended);
-}
-
 }  // namespace
 
 std::string latching::next_request() { return client_.uuid + ":r" + std::to_string(++requests_); }
@@ -34,7 +28,7 @@ void latching::read(
       std::move(request), send, [this, name, found = std::move(found)](response<outcome>&& answer) {
         if (!answer.ok()) answer.value.answers.assign(latch_reading::answers, {});
         latch_reading const seen{keys::folder(prefix_, name), answer.value.answers};
-        auto failure = failure_of(server_, answer);
+        auto failure = server_.failure_of(answer);
         if (!failure && !seen.misfit.empty()) {
           failure = std::make_shared<error const>(errc::wrong_type, client_.url + ": below \"" + name +
                                                                         "\" there is " + seen.misfit +
@@ -59,7 +53,7 @@ void latching::remove_all(std::string const& name, std::string const& text, hand
   server_.transact(
       {.when = {{.key = latch, .equals = text}}, .then = {remove{.key = latch, .end = keys::end_of(latch)}}},
       {}, [this, done = std::move(done)](response<outcome>&& answer) {
-        done(failure_of(server_, answer), answer.ok() && (answer.value.succeeded || answer.resent));
+        done(server_.failure_of(answer), answer.ok() && (answer.value.succeeded || answer.resent));
       });
 }
 
@@ -187,13 +181,13 @@ void latching::grant_leases(std::shared_ptr<setting> const& asked, std::function
   }
   server_.grant(asked->open_for, {}, [this, asked, done = std::move(done)](response<lease_grant>&& first) {
     if (!first.ok()) {
-      asked->done(failure_of(server_, first), false);
+      asked->done(server_.failure_of(first), false);
       return;
     }
     asked->time_lease = first.value.id;
     server_.grant(asked->open_for + told, {}, [this, asked, done](response<lease_grant>&& second) {
       if (!second.ok()) {
-        asked->done(failure_of(server_, second), false);
+        asked->done(server_.failure_of(second), false);
         return;
       }
       asked->lease = second.value.id;
@@ -207,12 +201,7 @@ void latching::put(std::shared_ptr<setting> const& asked, latch_reading const& b
   auto const folder = keys::folder(prefix_, asked->name);
   auto const latch = keys::latch_of(folder);
   auto const counted = keys::counted_of(folder);
-  transaction request;
-  if (before.text.empty()) {
-    request.when.push_back({.key = latch, .equals = std::int64_t{0}});
-  } else {
-    request.when.push_back({.key = latch, .equals = before.text});
-  }
+  transaction request{.when = {still_says(latch, before.text)}};
   // No lock has come meanwhile.
   request.when.push_back({.key = folder, .end = keys::end_of(folder), .made_before = revision + 1});
   request.then = {remove{.key = counted, .end = keys::end_of(counted)},
@@ -222,7 +211,7 @@ void latching::put(std::shared_ptr<setting> const& asked, latch_reading const& b
         etcd::put{.key = keys::latch_time_of(folder), .value = asked->text, .lease = asked->time_lease});
   server_.transact(std::move(request), {}, [this, asked](response<outcome>&& answer) {
     if (!answer.ok()) {
-      asked->done(failure_of(server_, answer), false);
+      asked->done(server_.failure_of(answer), false);
     } else if (answer.value.succeeded) {
       asked->done(nullptr, true);
     } else {
@@ -272,7 +261,7 @@ void latching::put(std::shared_ptr<counting_down> const& asked, latch_reading co
   server_.transact(std::move(request), {},
                    [this, asked, folder, text = seen.text, of = seen.of](response<outcome>&& answer) {
                      if (!answer.ok()) {
-                       asked->done(failure_of(server_, answer), false);
+                       asked->done(server_.failure_of(answer), false);
                        return;
                      }
                      if (!answer.value.succeeded) {
@@ -289,12 +278,7 @@ void latching::put(std::shared_ptr<counting_down> const& asked, latch_reading co
                        }
                        return;
                      }
-                     auto left = of;
-                     for (auto const& each : answer.value.answers.at(1).keys) {
-                       auto const words = keys::counted_in(folder, each.key);
-                       if (words && left > 0) left -= words->number;
-                     }
-                     if (left > 0) {
+                     if (left_of(of, folder, answer.value.answers.at(1).keys) > 0) {
                        asked->done(nullptr, true);
                        return;
                      }

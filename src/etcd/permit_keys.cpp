@@ -13,13 +13,6 @@ constexpr std::string_view permits{"permit-"};
 constexpr std::string_view size{"size"};
 constexpr std::string_view mark_of_size{"holdfast size "};
 
-std::string joined(std::string_view folder, std::string_view word) {
-  std::string all;
-  all.reserve(folder.size() + word.size());
-  all.append(folder).append(word);
-  return all;
-}
-
 /// As many as a semaphore has at most: sums of them stay far from the limits of their type.
 std::optional<std::int64_t> permits_from(std::string_view digits, std::int64_t least) {
   auto const number = whole_number(digits);
@@ -36,7 +29,7 @@ std::string_view take_part(std::string_view& text) {
 
 }  // namespace
 
-std::string permits_of(std::string_view folder) { return joined(folder, permits); }
+std::string permits_of(std::string_view folder) { return below(folder, permits); }
 
 std::string permits_of_size(std::string_view folder, std::int64_t altogether) {
   return permits_of(folder).append(std::to_string(altogether)).append(1, '-');
@@ -63,10 +56,10 @@ std::optional<permit_words> permit_in(key_value const& place) {
   return permit_words{.size = *altogether, .amount = *amount};
 }
 
-std::string size_of(std::string_view folder) { return joined(folder, size); }
+std::string size_of(std::string_view folder) { return below(folder, size); }
 
 std::string size_text(std::int64_t altogether, std::string_view by) {
-  return joined(mark_of_size, std::to_string(altogether)).append(1, ' ').append(by);
+  return below(mark_of_size, std::to_string(altogether)).append(1, ' ').append(by);
 }
 
 std::optional<std::int64_t> size_in(std::string_view value) {

@@ -28,6 +28,8 @@ struct permit_queue {
   std::string size_text{};  ///< of the key that says so; empty: nobody has set it
   std::string misfit{};     ///< why these aren't permits; empty: they are, or there are none
 
+  /// Somebody has said how many there are.
+  [[nodiscard]] bool known() const noexcept { return !all.empty() || !size_text.empty(); }
   /// How many of the first entries have their permits.
   [[nodiscard]] std::size_t holding() const noexcept;
   [[nodiscard]] std::int64_t amount_of(std::size_t first_entries) const noexcept;

@@ -1,11 +1,13 @@
 /// Requests to the cluster, asked again until they have an answer or their time is up.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <holdfast/client.hpp>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "engine/answers.hpp"
 #include "engine/client_constants.hpp"
@@ -27,6 +29,13 @@ struct response {
 
   [[nodiscard]] bool ok() const noexcept { return ended.ok() && !failure; }
 };
+
+/// For a transaction: that key has that text; empty: there is no such key.
+[[nodiscard]] inline condition still_says(std::string key, std::string const& text) {
+  condition same{.key = std::move(key), .equals = std::int64_t{0}};
+  if (!text.empty()) same.equals = text;
+  return same;
+}
 
 /// All under the client's lock. Handlers come later, each once.
 class server {
@@ -61,6 +70,12 @@ class server {
 
   /// For a caller.
   [[nodiscard]] std::shared_ptr<error const> explain(status const& ended) const;
+  /// Null: it was carried out.
+  template <class Answer>
+  [[nodiscard]] std::shared_ptr<error const> failure_of(response<Answer> const& answer) const {
+    if (answer.ok()) return nullptr;
+    return answer.failure ? answer.failure : explain(answer.ended);
+  }
   /// The same of an answer without an outcome: a refusal, or a failure.
   template <class Outcome, class Answer>
   [[nodiscard]] engine::answer<Outcome> no_outcome(response<Answer> const& answer) const {

@@ -53,7 +53,7 @@ void viewing::look(std::vector<std::string> names, std::size_t queue_entries,
   whole->done = std::move(done);
   server_.transact(std::move(request), {},
                    [this, whole, names = std::move(names), queue_entries](response<outcome>&& answer) {
-                     if (auto failure = failure_of(answer)) {
+                     if (auto failure = server_.failure_of(answer)) {
                        whole->done(std::move(failure), {});
                        return;
                      }
@@ -107,7 +107,7 @@ void viewing::find_waiters(std::string const& name, std::size_t most,
   server_.transact({.then = {wanted}}, {},
                    [this, name, most, done = std::move(done)](response<outcome>&& answer) {
                      std::vector<std::string> waiters;
-                     if (auto failure = failure_of(answer)) {
+                     if (auto failure = server_.failure_of(answer)) {
                        done(std::move(failure), std::move(waiters));
                        return;
                      }
@@ -126,7 +126,7 @@ void viewing::find(std::string const& start, std::string const& from, handler<pa
                      .limit = keys_of_a_page,
                      .without_values = true};
   server_.transact({.then = {wanted}}, {}, [this, done = std::move(done)](response<outcome>&& answer) {
-    if (auto failure = failure_of(answer)) {
+    if (auto failure = server_.failure_of(answer)) {
       done(std::move(failure), {});
       return;
     }
@@ -150,7 +150,7 @@ void viewing::read_leader(std::string const& name, handler<leading> done) {
   server_.transact(
       {.then = {range{.key = std::move(folder), .end = std::move(end), .limit = 1}}}, {},
       [this, name, done = std::move(done)](response<outcome>&& answer) {
-        if (auto failure = failure_of(answer)) {
+        if (auto failure = server_.failure_of(answer)) {
           on_leader_read_(name, {}, 0);
           done(std::move(failure), {});
           return;
@@ -173,7 +173,7 @@ void viewing::read_leader(std::string const& name, handler<leading> done) {
                              [this, done, seen = read_first(first)](response<lease_time>&& left) mutable {
                                // It is rounded down; a lease that has just ended takes its key along.
                                seen.left = std::max(left.value.left, std::chrono::seconds{0}) + one_second;
-                               done(failure_of(left), std::move(seen));
+                               done(server_.failure_of(left), std::move(seen));
                              });
       });
 }
@@ -196,7 +196,7 @@ void viewing::find_key(std::string const& name, hold_info const& holder,
                                    .max_create_revision = holder.token,
                                    .without_values = true}}},
                    {}, [this, token = holder.token, found = std::move(found)](response<outcome>&& answer) {
-                     if (auto failure = failure_of(answer)) {
+                     if (auto failure = server_.failure_of(answer)) {
                        found(std::move(failure), {});
                        return;
                      }
@@ -225,7 +225,7 @@ void viewing::ask_owner_of(std::string const& key, std::int64_t lease, std::int6
   server_.transact({.when = {{.key = key, .equals = token}}, .then = {range{.key = key}}}, {},
                    [this, key, lease, by, token, done](response<outcome>&& answer) {
                      if (!answer.ok() || !answer.value.succeeded) {
-                       done(failure_of(answer), false);
+                       done(server_.failure_of(answer), false);
                        return;
                      }
                      auto const& value = answer.value.answers.at(0).keys.at(0).value;
@@ -233,7 +233,7 @@ void viewing::ask_owner_of(std::string const& key, std::int64_t lease, std::int6
                          {.when = {{.key = key, .equals = token}},
                           .then = {put{.key = key, .value = keys::wanted_back(value, by), .lease = lease}}},
                          {}, [this, done](response<outcome>&& changed) {
-                           done(failure_of(changed), changed.ok() && changed.value.succeeded);
+                           done(server_.failure_of(changed), changed.ok() && changed.value.succeeded);
                          });
                    });
 }
@@ -254,7 +254,8 @@ void viewing::remove_made_in(std::string const& key, std::int64_t revision, hand
   server_.transact({.when = {{.key = key, .equals = revision}}, .then = {remove{key}}}, {},
                    [this, done](response<outcome>&& answer) {
                      // A copy that was carried out before leaves nothing.
-                     done(failure_of(answer), answer.ok() && (answer.value.succeeded || answer.resent));
+                     done(server_.failure_of(answer),
+                          answer.ok() && (answer.value.succeeded || answer.resent));
                    });
 }
 
@@ -276,7 +277,7 @@ void viewing::try_rights(std::string const& start, handler<std::shared_ptr<error
                     .then = {put{.key = key}, all},
                     .otherwise = {all}},
                    {}, [this, done = std::move(done)](response<outcome>&& answer) {
-                     auto failure = failure_of(answer);
+                     auto failure = server_.failure_of(answer);
                      auto const refused = failure && failure->code() == errc::unauthorized;
                      auto reason = refused ? failure : nullptr;
                      done(refused ? nullptr : failure, std::move(reason));

@@ -61,11 +61,6 @@ class viewing final : public viewer {
                     handler<bool> const& done);
   void remove_made_in(std::string const& key, std::int64_t revision, handler<bool> const& done);
   void add_times(std::shared_ptr<look_under_way> const& whole);
-  template <class Answer>
-  [[nodiscard]] std::shared_ptr<error const> failure_of(response<Answer> const& answer) const {
-    if (answer.ok()) return nullptr;
-    return answer.failure ? answer.failure : server_.explain(answer.ended);
-  }
 
   server& server_;
   std::string const& prefix_;

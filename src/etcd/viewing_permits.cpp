@@ -19,7 +19,7 @@ void viewing::survey(
   transaction request;
   permit_survey::ask(request.then, keys::folder(prefix_, name), with_values);
   server_.transact(std::move(request), {}, [this, name, done = std::move(done)](response<outcome>&& answer) {
-    if (auto failure = failure_of(answer)) {
+    if (auto failure = server_.failure_of(answer)) {
       done(std::move(failure), {}, 0);
       return;
     }
@@ -38,9 +38,8 @@ void viewing::count_permits(std::string const& name, handler<permit_counts> done
   survey(name, false,
          [done = std::move(done)](std::shared_ptr<error const> failure, permit_queue const& queue,
                                   std::int64_t /*revision*/) {
-           auto const known = !queue.all.empty() || !queue.size_text.empty();
            done(std::move(failure),
-                {.size = known ? queue.size : -1, .out = queue.amount_of(queue.holding())});
+                {.size = queue.known() ? queue.size : -1, .out = queue.amount_of(queue.holding())});
          });
 }
 
@@ -80,28 +79,23 @@ void viewing::resize(std::shared_ptr<resize_under_way> const& asked) {
           asked->done(nullptr, true);
           return;
         }
-        auto const known = !queue.all.empty() || !queue.size_text.empty();
-        if (asked->how == resizing::set_first && known) {
+        if (asked->how == resizing::set_first && queue.known()) {
           asked->done(nullptr, false);
           return;
         }
-        auto const before = known ? queue.size : asked->offered;
+        auto const before = queue.known() ? queue.size : asked->offered;
         auto const number = asked->how == resizing::add
                                 ? std::clamp<std::int64_t>(before + asked->number, 0, keys::most_permits)
                                 : asked->number;
         asked->wanted = keys::size_text(number, asked->by);
         auto const folder = keys::folder(prefix_, asked->name);
         auto const key = keys::size_of(folder);
-        transaction request{.then = {put{.key = key, .value = asked->wanted}}};
-        if (queue.size_text.empty()) {
-          request.when.push_back({.key = key, .equals = std::int64_t{0}});
-        } else {
-          request.when.push_back({.key = key, .equals = queue.size_text});
-        }
+        transaction request{.when = {still_says(key, queue.size_text)},
+                            .then = {put{.key = key, .value = asked->wanted}}};
         if (asked->how == resizing::set_first)  // and nobody has come meanwhile
           request.when.push_back({.key = folder, .end = keys::end_of(folder), .made_before = revision + 1});
         server_.transact(std::move(request), {}, [this, asked](response<outcome>&& answer) {
-          if (auto trouble = failure_of(answer)) {
+          if (auto trouble = server_.failure_of(answer)) {
             asked->done(std::move(trouble), false);
           } else if (answer.value.succeeded) {
             asked->done(nullptr, true);

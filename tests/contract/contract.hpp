@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "script/call.hpp"
+#include "script/names.hpp"
 #include "support/redis_server.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
@@ -25,6 +26,9 @@ using test::raw_reply;
 using words = std::vector<std::string>;
 
 inline constexpr std::string_view lock_name = "orders:42";
+inline std::string const lock_key{lock_name};
+inline std::string const counter_key = names::token_counter(lock_name);
+inline std::string const queue_key = names::queue(lock_name);
 
 // Owner ids of five callers.
 inline constexpr std::string_view caller = "11111111-1111-4111-8111-111111111111:7";

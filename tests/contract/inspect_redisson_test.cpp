@@ -13,7 +13,6 @@ namespace lua = holdfast::scripts::inspect;
 namespace redisson_names = holdfast::names::redisson;
 
 constexpr std::string_view java = "33333333-3333-4333-8333-333333333333:1";
-std::string const lock_key{lock_name};
 std::string const permits_key = redisson_names::permits(lock_name);
 
 class inspect_redisson_script : public testing::Test {

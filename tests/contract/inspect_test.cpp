@@ -9,10 +9,6 @@ namespace holdfast::contract::inspect_test {
 namespace lua = holdfast::scripts::inspect;
 namespace names = holdfast::names;
 
-std::string const counter_key = names::token_counter(lock_name);
-std::string const queue_key = names::queue(lock_name);
-std::string const lock_key{lock_name};
-
 holdfast::call ask_call(std::string_view owner, std::string_view mode = "ask") {
   auto const request_key = names::asked(lock_name, owner);
   return lua::ask{.lock = {lock_name}, .asked = {request_key}, .owner = owner, .mode = mode}();

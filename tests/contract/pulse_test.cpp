@@ -15,10 +15,6 @@ namespace holdfast::contract::pulse_test {
 
 namespace lua = scripts::inspect;
 
-std::string const counter_key = names::token_counter(lock_name);
-std::string const queue_key = names::queue(lock_name);
-std::string const lock_key{lock_name};
-
 class pulse_script : public testing::Test {
  protected:
   raw_reply pulse(std::string_view scope = "ttl") {

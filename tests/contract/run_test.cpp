@@ -9,7 +9,6 @@ namespace holdfast::contract::run_test {
 namespace lua = holdfast::scripts::run;
 namespace names = holdfast::names;
 
-std::string const lock_key{lock_name};
 std::string const record_key = names::last_run(lock_name);
 
 holdfast::call look() { return lua::look{.lock = {lock_key}, .record = {record_key}}(); }

@@ -2,6 +2,7 @@
 
 #include "members.hpp"
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -17,17 +18,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 client_options patient() { return {.patience = wait_limit}; }
-
-/// What the function throws: the code, and the text.
-template <class F>
-std::pair<std::error_code, std::string> failure_of(F f) {
-  try {
-    f();
-  } catch (error const& failure) {
-    return {failure.code(), failure.what()};
-  }
-  return {};
-}
 
 void lock_at(std::string const& url, client_options const& options = {}) {
   client etcd{url, options};
@@ -68,7 +58,7 @@ TEST(etcd_client, refuses_the_kinds_that_are_not_there) {
   auto const [code, what] = failure_of([&] { multi_mutex const lock{etcd, {"a", "b"}}; });
   EXPECT_EQ(code, std::errc::invalid_argument);
   EXPECT_THAT(what, HasSubstr("on etcd there are mutex"));
-  EXPECT_EQ(failure_of([&] { semaphore const permits{etcd, "permits"}; }).first, std::errc::invalid_argument);
+  EXPECT_EQ(failure_of([&] { semaphore const permits{etcd, "permits"}; }).code, std::errc::invalid_argument);
 }
 
 TEST(etcd_client, says_that_a_ttl_is_below_the_servers_minimum) {

@@ -1,7 +1,7 @@
 // Elections of Holdfast on three members of etcd.
 
+#include "clients_of_etcd.hpp"
 #include "holder.hpp"
-#include "members.hpp"
 #include "observed.hpp"
 #include "support/eventually.hpp"
 
@@ -26,15 +26,9 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-class etcd_election : public testing::Test {
+class etcd_election : public clients_of_etcd {
  protected:
-  static client_options options() { return {.patience = wait_limit, .recheck = 30s}; }
-  static std::size_t places(std::string const& name) {
-    return three_etcds().keys("elect/" + name + "/").size();
-  }
-
-  client first_{three_etcds().url("elect"), options()};
-  client second_{three_etcds().url("elect"), options()};
+  etcd_election() : clients_of_etcd{"elect"} {}
 };
 
 TEST_F(etcd_election, has_the_value_of_its_leader_in_the_key) {
@@ -60,7 +54,7 @@ TEST_F(etcd_election, has_one_leader_at_a_time_in_the_order_of_arrival) {
   EXPECT_FALSE(there.try_campaign("two"));
   std::optional<lease> later;
   std::jthread candidate{[&] { later = there.campaign("two"); }};
-  ASSERT_TRUE(eventually([] { return places("order") == 2; }));
+  ASSERT_TRUE(come_to_be("order", 2));
   EXPECT_EQ(here.leader()->value, "one");
   auto const term = leading.token();
   EXPECT_EQ(leading.release(), release_result::released);
@@ -112,7 +106,7 @@ TEST_F(etcd_election, tells_observers_of_each_change_in_order) {
   ASSERT_TRUE(eventually([&] { return seen.last() == "one"; }));
   std::optional<lease> two;
   std::jthread candidate{[&] { two = there.campaign("two"); }};
-  ASSERT_TRUE(eventually([] { return places("observed") == 2; }));
+  ASSERT_TRUE(come_to_be("observed", 2));
   EXPECT_EQ(one.release(), release_result::released);
   candidate.join();
   ASSERT_TRUE(eventually([&] { return seen.last() == "two"; }));
@@ -145,10 +139,10 @@ TEST_F(etcd_election, names_candidates_of_which_the_next_one_can_be_chosen) {
   auto leading = here.campaign("one");
   std::optional<lease> two;
   std::jthread next{[&] { two = there.campaign("two"); }};
-  ASSERT_TRUE(eventually([] { return places("named") == 2; }));
+  ASSERT_TRUE(come_to_be("named", 2));
   std::stop_source gives_up;
   std::jthread behind{[&] { EXPECT_THROW((void)last.campaign("three", gives_up.get_token()), error); }};
-  ASSERT_TRUE(eventually([] { return places("named") == 3; }));
+  ASSERT_TRUE(come_to_be("named", 3));
   auto const all = here.candidates();
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_FALSE(here.resign_to(leading, "nobody"));
@@ -195,7 +189,7 @@ TEST_F(etcd_election, is_excluded_by_a_mutex_of_its_name_which_leads_nothing) {
     EXPECT_FALSE(lock.try_acquire());
     EXPECT_TRUE(eventually([&] { return seen.last() == "x"; }));
   }};
-  ASSERT_TRUE(eventually([] { return places("mutex") == 2; }));
+  ASSERT_TRUE(come_to_be("mutex", 2));
   EXPECT_THAT(seen.values(), ElementsAre("-"));
   EXPECT_EQ(held.release(), release_result::released);
 }

@@ -1,7 +1,7 @@
 // Latches of Holdfast on three members of etcd.
 
-#include "members.hpp"
-#include "support/eventually.hpp"
+#include "clients_of_etcd.hpp"
+#include "support/failure_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -22,25 +22,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::error_code code_of(auto const& f) {
-  try {
-    f();
-  } catch (error const& failure) {
-    return failure.code();
-  }
-  return {};
-}
-
-class etcd_latch : public testing::Test {
+class etcd_latch : public clients_of_etcd {
  protected:
-  /// The re-check is too rare to wake anybody in a test.
-  static client_options options() { return {.patience = wait_limit, .recheck = 30s}; }
-  static std::vector<std::string> keys_of(std::string const& name) {
-    return three_etcds().keys("latches/" + name + "/");
-  }
-
-  client first_{three_etcds().url("latches"), options()};
-  client second_{three_etcds().url("latches"), options()};
+  etcd_latch() : clients_of_etcd{"latches"} {}
 };
 
 TEST_F(etcd_latch, opens_when_it_was_counted_down) {

@@ -26,7 +26,7 @@ TEST_F(etcd_permits, refuses_another_number_while_permits_are_out) {
   expiring_semaphore there{second_, "numbers", 3};
   auto held = here.acquire();
   for (auto const& text :
-       {text_of([&] { (void)there.acquire(); }), text_of([&] { (void)there.try_acquire(); })})
+       {message_of([&] { (void)there.acquire(); }), message_of([&] { (void)there.try_acquire(); })})
     EXPECT_THAT(text, AllOf(HasSubstr("\"numbers\" has 5 permits, not 3"), HasSubstr("set_permits")));
   EXPECT_EQ(places("numbers"), 1);
   EXPECT_EQ(held.release(), release_result::released);
@@ -115,18 +115,19 @@ TEST_F(etcd_permits, is_no_lock_and_a_lock_is_no_semaphore) {
   mutex lock{second_, "kinds"};
   {
     auto const held = slots.acquire();
-    EXPECT_THAT(text_of([&] { (void)lock.acquire(); }), HasSubstr("is a semaphore"));
+    EXPECT_THAT(message_of([&] { (void)lock.acquire(); }), HasSubstr("is a semaphore"));
     ASSERT_TRUE(eventually([] { return three_etcds().keys("permits/kinds/").size() == 1; }));
     EXPECT_TRUE(slots.try_acquire());
   }
   ASSERT_TRUE(come_to_be("kinds", 0));
   auto const locked = lock.acquire();
-  for (auto const& text : {text_of([&] { (void)slots.acquire(); }), text_of([&] { slots.set_permits(3); }),
-                           text_of([&] { (void)slots.available(); })})
+  for (auto const& text :
+       {message_of([&] { (void)slots.acquire(); }), message_of([&] { slots.set_permits(3); }),
+        message_of([&] { (void)slots.available(); })})
     EXPECT_THAT(text, HasSubstr("there is a lock"));
   EXPECT_TRUE(locked.valid());
   three_etcds().ctl({"put", "permits/stray/size", "7"});
-  EXPECT_THAT(text_of([&] { (void)expiring_semaphore(first_, "stray", 2).acquire(); }),
+  EXPECT_THAT(message_of([&] { (void)expiring_semaphore(first_, "stray", 2).acquire(); }),
               HasSubstr("permits/stray/size"));
   three_etcds().ctl({"del", "permits/stray/size"});
 }
@@ -201,7 +202,7 @@ TEST_F(etcd_permits, shows_its_permits_and_takes_them_by_force) {
 }
 
 TEST_F(etcd_permits, are_not_there_without_a_lease) {
-  EXPECT_THAT(text_of([&] { semaphore{first_, "lasting", 3}; }), HasSubstr("expiring_semaphore"));
+  EXPECT_THAT(message_of([&] { semaphore{first_, "lasting", 3}; }), HasSubstr("expiring_semaphore"));
 }
 
 }  // namespace

@@ -1,10 +1,8 @@
 /// What the tests of permits have in common.
 #pragma once
 
-#include "members.hpp"
-#include "support/eventually.hpp"
-
-#include <gtest/gtest.h>
+#include "clients_of_etcd.hpp"
+#include "support/failure_of.hpp"
 
 #include <holdfast/client.hpp>
 #include <holdfast/expiring_semaphore.hpp>
@@ -16,29 +14,11 @@
 
 namespace holdfast::test {
 
-std::string text_of(auto const& f) {
-  try {
-    f();
-  } catch (error const& failure) {
-    return failure.what();
-  }
-  return {};
-}
-
-class etcd_permits : public testing::Test {
+class etcd_permits : public clients_of_etcd {
  protected:
-  /// The re-check is too rare to wake anybody in a test.
-  static client_options options() { return {.patience = wait_limit, .recheck = 30s}; }
-  static std::size_t places(std::string const& name) {
-    return three_etcds().keys("permits/" + name + "/permit-").size();
-  }
-  static bool come_to_be(std::string const& name, std::size_t count) {
-    return eventually([&] { return places(name) == count; });
-  }
+  etcd_permits() : clients_of_etcd{"permits", "permit-"} {}
 
-  client first_{three_etcds().url("permits"), options()};
-  client second_{three_etcds().url("permits"), options()};
-  client third_{three_etcds().url("permits"), options()};
+  client third_ = another();
 };
 
 /// A caller of its own, with a client of its own.

@@ -1,7 +1,7 @@
 // Readers and writers of Holdfast on three members of etcd.
 
+#include "clients_of_etcd.hpp"
 #include "holder.hpp"
-#include "members.hpp"
 #include "support/eventually.hpp"
 
 #include <gmock/gmock.h>
@@ -27,19 +27,11 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-class etcd_shared : public testing::Test {
+class etcd_shared : public clients_of_etcd {
  protected:
-  static client_options options() { return {.patience = wait_limit, .recheck = 30s}; }
-  static std::size_t places(std::string const& name) {
-    return three_etcds().keys("shared/" + name + "/").size();
-  }
-  static bool come_to_be(std::string const& name, std::size_t count) {
-    return eventually([&] { return places(name) == count; });
-  }
+  etcd_shared() : clients_of_etcd{"shared"} {}
 
-  client first_{three_etcds().url("shared"), options()};
-  client second_{three_etcds().url("shared"), options()};
-  client third_{three_etcds().url("shared"), options()};
+  client third_ = another();
 };
 
 TEST_F(etcd_shared, has_readers_together_and_writers_alone) {

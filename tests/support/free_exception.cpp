@@ -1,5 +1,5 @@
-// libstdc++ frees an exception by a jump at the end of a jump, so that ThreadSanitizer takes the last reference's owner for
-// the one that frees. Here that has a frame, which tests/tsan-suppressions.txt names.
+// libstdc++ frees an exception by a jump at the end of a jump, so that ThreadSanitizer takes the last
+// reference's owner for the one that frees. Here that has a frame, which tests/tsan-suppressions.txt names.
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 

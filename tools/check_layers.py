@@ -40,20 +40,20 @@ ADAPTERS = {"asio": re.compile(r"(boost/)?asio/(posix/)?[a-z_0-9]+\.hpp|boost/sy
 
 def wrong_in_src(file, quote, name):
     """Why `file` (relative to src/) may not include `name`, or None."""
-    mine = file.split("/")[0]
-    if mine not in LAYERS:
-        return None if "/" not in file else f"{mine}/ is no layer; tools/check_layers.py lists them"
-    theirs = name.split("/")[0]
-    if theirs == EMBEDDED:
-        return None if mine in EMBEDDED_FOR else f"{mine} must not know the scripts"
+    of_file = file.split("/")[0]
+    if of_file not in LAYERS:
+        return None if "/" not in file else f"{of_file}/ is no layer; tools/check_layers.py lists them"
+    of_included = name.split("/")[0]
+    if of_included == EMBEDDED:
+        return None if of_file in EMBEDDED_FOR else f"{of_file} must not know the scripts"
     if quote == "<":
         return None
-    if theirs == "holdfast":
+    if of_included == "holdfast":
         return f"write <{name}>"
-    if theirs not in LAYERS:
+    if of_included not in LAYERS:
         return f"write the layer's folder in front of {name}"
-    if LAYERS.index(theirs) > LAYERS.index(mine):
-        return f"{mine} must not know {theirs}"
+    if LAYERS.index(of_included) > LAYERS.index(of_file):
+        return f"{of_file} must not know {of_included}"
     return None
 
 
@@ -61,16 +61,16 @@ def wrong_in_cli(file, quote, name):
     """Why `file` (relative to cli/) may not include `name`, or None."""
     if quote == "<" or "/" not in file:
         return None
-    mine, theirs = file.split("/")[0], name.split("/")[0]
-    if mine not in CLI_LAYERS and mine not in CLI_COMMANDS:
-        return f"{mine}/ is no layer of the command; tools/check_layers.py lists them"
-    if theirs in LAYERS:
+    of_file, of_included = file.split("/")[0], name.split("/")[0]
+    if of_file not in CLI_LAYERS and of_file not in CLI_COMMANDS:
+        return f"{of_file}/ is no layer of the command; tools/check_layers.py lists them"
+    if of_included in LAYERS:
         return None if CLI_MAY_USE.fullmatch(name) else f"the command must not know {name}"
-    if theirs in CLI_USES.get(mine, ()):
+    if of_included in CLI_USES.get(of_file, ()):
         return None
-    if theirs in (mine, *CLI_LAYERS[: CLI_LAYERS.index(mine) if mine in CLI_LAYERS else None]):
+    if of_included in (of_file, *CLI_LAYERS[: CLI_LAYERS.index(of_file) if of_file in CLI_LAYERS else None]):
         return None
-    return f"{mine} must not know {theirs}"
+    return f"{of_file} must not know {of_included}"
 
 
 def wrong_in_public(file, quote, name):

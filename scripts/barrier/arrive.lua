@@ -31,7 +31,7 @@ local known = last_number == number
 local function broken(generation, cause)
   return redis.error_reply(string.format('BROKEN %.0f %s', generation, cause))
 end
-local first = redis.call('ZRANGE', arrived, 0, 0, 'WITHSCORES')
+local first = redis.call('ZRANGE', arrived, '0', '0', 'WITHSCORES')
 if at.fresh and first[1] then
   end_generation(at, 'lost ' .. first[1])  -- the barrier was deleted under those that had arrived
 elseif first[1] and tonumber(first[2]) <= now_ms then
@@ -54,22 +54,22 @@ end
 local generation = at.generation
 local text = string.format('%d %.0f', number, generation)
 if count + 1 >= at.parties and not redis.call('ZSCORE', arrived, member) then
-  redis.call('SET', mark, text, 'PX', 3600000)
+  redis.call('SET', mark, text, 'PX', '3600000')
   end_generation(at)
   return {generation, 1}
 end
 if mode == 'ask' and not known then return {-1, -1, 0, 0, '', -1} end
 if known then
-  redis.call('PEXPIRE', mark, 3600000)  -- at maxmemory ZADD isn't refused behind it
+  redis.call('PEXPIRE', mark, '3600000')  -- at maxmemory ZADD isn't refused behind it
 else
-  redis.call('SET', mark, text, 'PX', 3600000)
+  redis.call('SET', mark, text, 'PX', '3600000')
 end
 redis.call('ZADD', arrived, string.format('%.0f', now_ms + ttl_ms), member)
-redis.call('PEXPIRE', arrived, 86400000)
+redis.call('PEXPIRE', arrived, '86400000')
 if at.fresh then
   store(at)
 else
-  redis.call('PEXPIRE', barrier, 86400000)
+  redis.call('PEXPIRE', barrier, '86400000')
 end
-local next_end = redis.call('ZRANGE', arrived, 0, 0, 'WITHSCORES')[2]
+local next_end = redis.call('ZRANGE', arrived, '0', '0', 'WITHSCORES')[2]
 return {math.min(next_end - now_ms, math.ceil(ttl_ms / 3)), 0, generation, 0, '', -1}

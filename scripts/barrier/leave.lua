@@ -18,7 +18,7 @@ local at, misfit = barrier_in(barrier)
 if not at then return misfit end
 local number = tonumber(string.sub(owner, 38))
 local last_number, counted_for = mark_of_seat(mark)
-if last_number < number then redis.call('SET', mark, string.format('%d 0', number), 'PX', 3600000) end
+if last_number < number then redis.call('SET', mark, string.format('%d 0', number), 'PX', '3600000') end
 if last_number ~= number or counted_for ~= at.generation then return 0 end
 end_generation(at, why .. ' ' .. owner .. ' ' .. participant)
 return 1

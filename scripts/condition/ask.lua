@@ -24,4 +24,4 @@ end
 local since = redis.call('ZSCORE', waiting, owner)
 if not since then return {redis.call('ZREM', counting, owner), 1} end
 if listens == 'listens' then redis.call('ZADD', waiting, string.format('%.0f', since - since % 2 + 1), owner) end
-return {redis.call('ZRANGE', counting, 0, 0, 'WITHSCORES')[2] - now_ms(), 0, 0, 0, '', -1}
+return {redis.call('ZRANGE', counting, '0', '0', 'WITHSCORES')[2] - now_ms(), 0, 0, 0, '', -1}

@@ -18,7 +18,7 @@ local publish = ARGV[5]
 -- @include wake_next
 -- @include condition
 -- Before anything is written: side keys of another kind end the script here.
-local last = redis.call('ZRANGE', waiting, -1, -1, 'WITHSCORES')[2]
+local last = redis.call('ZRANGE', waiting, '-1', '-1', 'WITHSCORES')[2]
 if redis.call('ZSCORE', counting, owner) then return 1 end
 local holder = redis.pcall('GET', lock)
 if holder ~= owner then return holder and -1 or 0 end

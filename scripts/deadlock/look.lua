@@ -10,7 +10,7 @@ local answer = {micros(), ''}
 local function add(owner)
   local key = blocked .. ':' .. owner
   if redis.call('TYPE', key).ok ~= 'zset' then return end
-  local waits, of_holder = redis.call('ZRANGE', key, 0, 7, 'WITHSCORES'), {owner}
+  local waits, of_holder = redis.call('ZRANGE', key, '0', '7', 'WITHSCORES'), {owner}
   for i = 1, #waits, 2 do
     if #waits[i] <= 4096 then
       of_holder[#of_holder + 1] = waits[i]
@@ -20,7 +20,7 @@ local function add(owner)
   answer[#answer + 1] = of_holder
 end
 if redis.call('TYPE', lock).ok ~= 'string' then return answer end
-local holder = redis.call('GETRANGE', lock, 0, 1023)
+local holder = redis.call('GETRANGE', lock, '0', '1023')
 if holder ~= 'holdfast_readers' then
   -- A reader that has it for itself is the text of the key.
   answer[2] = string.sub(holder, 37, 37) == ':' and string.sub(holder, -2) == ':r' and 'by readers' or 'alone'
@@ -29,7 +29,7 @@ if holder ~= 'holdfast_readers' then
 end
 answer[2] = 'by readers'
 if redis.call('TYPE', readers).ok ~= 'zset' then return answer end
-local all = redis.call('ZRANGE', readers, -100, -1, 'WITHSCORES')
+local all = redis.call('ZRANGE', readers, '-100', '-1', 'WITHSCORES')
 for i = 1, #all, 2 do
   if tonumber(all[i + 1]) > answer[1] / 1000 then add(all[i]) end
 end

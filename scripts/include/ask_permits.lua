@@ -21,6 +21,6 @@ local function busy_permits(ahead, ticket)
   local holder, ends_ms = drop_expired()
   local left_ms = holder and ends_ms - now_ms() or -2
   local last = tonumber(redis.call('GET', counter) or 0)
-  if last and last > 0 and last < 1e14 then redis.call('PEXPIRE', counter, 86400000) end  -- as in busy_reply
+  if last and last > 0 and last < 1e14 then redis.call('PEXPIRE', counter, '86400000') end  -- as in busy_reply
   return {left_ms, ahead, ticket, last, holder or '', -1, limit or -1, out}
 end

@@ -7,7 +7,7 @@ local function back_to_upgrade(lock, counter, queue, owner, holder)
   local readers = readers_beside(queue)
   is_beside(lock, readers)
   if redis.pcall('ZREM', readers, owner .. ':w') ~= 1 then return false end
-  local last = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+  local last = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
   if not last[1] or last[2] - micros() / 1000 < 1 then return false end
   redis.call('SET', lock, 'holdfast_readers', 'PX', grant_ms)
   settle(lock, readers)

@@ -6,12 +6,12 @@
 local function busy_reply(lock, counter, queue, holder, last, ahead, ticket)
   last = tonumber(last)
   -- It was lost, and made anew by the INCR of a fast request, which gives it no ttl.
-  if last and last < 1e14 then redis.call('PEXPIRE', counter, 86400000) end
+  if last and last < 1e14 then redis.call('PEXPIRE', counter, '86400000') end
   last = last or 0
   local held_us = micros() - last
   if last == 0 or held_us < 0 then held_us = -1 end
   if holder == 'holdfast_readers' then
-    local reader = redis.pcall('ZRANGE', string.sub(queue, 1, -6) .. 'readers', -1, -1)
+    local reader = redis.pcall('ZRANGE', string.sub(queue, 1, -6) .. 'readers', '-1', '-1')
     holder, held_us = reader[1] or holder, -1
   elseif string.sub(holder, 37, 37) == ':' and string.sub(holder, -2) == ':r' then
     held_us = -1  -- the only one: see as_readers

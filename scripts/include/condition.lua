@@ -16,7 +16,7 @@ local function notify_first()
     if heard ~= 0 or first[2] % 2 == 0 then
       -- It was there, unless that key alone was lost.
       local anew = redis.call('ZADD', counting, string.format('%.0f', now_ms() + grant_ms), owner) == 1
-      if anew then redis.call('PEXPIRE', counting, 60000) end
+      if anew then redis.call('PEXPIRE', counting, '60000') end
       return 1
     end
     redis.call('ZREM', counting, owner)
@@ -27,7 +27,7 @@ end
 local function let_go_of_dead()
   local unheard = 0
   while true do
-    local first = redis.call('ZRANGE', counting, 0, 0, 'WITHSCORES')
+    local first = redis.call('ZRANGE', counting, '0', '0', 'WITHSCORES')
     if not first[1] or tonumber(first[2]) > now_ms() then break end
     if redis.call('ZREM', waiting, first[1]) == 0 then unheard = unheard + 1 end
     redis.call('ZREM', counting, first[1])

@@ -8,6 +8,6 @@ local function count_on(counter, last, newest, count)
   local now = micros()
   local from = math.max(tonumber(last or now), tonumber(newest))
   count = math.max(1, math.min(tonumber(count), now - from))
-  redis.call('SET', counter, string.format('%.0f', from + count), 'EX', 86400)
+  redis.call('SET', counter, string.format('%.0f', from + count), 'EX', '86400')
   return from + 1, count
 end

@@ -4,7 +4,7 @@
 -- arrived for the next one. Of the last 32 that were broken it is remembered why.
 local function store(at)
   local text = string.format('holdfast_barrier %d %.0f %.0f%s', at.parties, at.generation, at.since, at.breaks)
-  redis.call('SET', barrier, text, 'PX', 86400000)
+  redis.call('SET', barrier, text, 'PX', '86400000')
 end
 local function end_generation(at, cause)
   redis.call('DEL', arrived)  -- first: it needs no memory, and SET isn't refused behind it

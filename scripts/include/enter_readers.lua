@@ -4,10 +4,10 @@
 local function enter(lock, readers, owner, ttl_ms, shared)
   local now_ms = math.floor(micros() / 1000)
   -- Those who are left from before a writer, or whose time is over.
-  local first = redis.call('ZRANGE', readers, 0, 0, 'WITHSCORES')
+  local first = redis.call('ZRANGE', readers, '0', '0', 'WITHSCORES')
   while first[1] and (not shared or tonumber(first[2]) <= now_ms) do
     redis.call('ZREM', readers, first[1])
-    first = redis.call('ZRANGE', readers, 0, 0, 'WITHSCORES')
+    first = redis.call('ZRANGE', readers, '0', '0', 'WITHSCORES')
   end
   redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner)
   if shared then

@@ -9,7 +9,7 @@ local function now_ms() return math.floor(micros() / 1000) end
 local function drop_dead(queue, timeouts)
   local any = false
   while true do
-    local head = redis.call('LINDEX', queue, 0)
+    local head = redis.call('LINDEX', queue, '0')
     local dies_at = head and redis.call('ZSCORE', timeouts, head)
     if not dies_at or tonumber(dies_at) > now_ms() then return head, any end
     redis.call('LPOP', queue)

@@ -4,7 +4,7 @@
 local function place_of(owner, queue)
   local place = redis.pcall('LPOS', queue, owner)
   if type(place) ~= 'table' then return place or nil end
-  for i, one in ipairs(redis.call('LRANGE', queue, 0, -1)) do  -- a server older than 6.0.6
+  for i, one in ipairs(redis.call('LRANGE', queue, '0', '-1')) do  -- a server older than 6.0.6
     if one == owner then return i - 1 end
   end
 end

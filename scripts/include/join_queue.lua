@@ -17,6 +17,6 @@ local function join_queue(queue, owner, ticket, waited_us, last_place)
   end
   ticket = tonumber(ticket)
   redis.call('ZADD', queue, string.format('%.0f', ticket), owner)
-  redis.call('PEXPIRE', queue, 60000)
+  redis.call('PEXPIRE', queue, '60000')
   return ticket
 end

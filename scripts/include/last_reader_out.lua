@@ -5,13 +5,13 @@
 -- ask. If an upgrade lease has left, the next one goes in. Where only those are left that won't renew, the lock ends sooner than was said to
 -- who waits: the first is told to ask, unless it does so by itself before that.
 local function after_reader(lock, counter, queue, readers, owner, starvation_us, grant_ms)
-  local last = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')
+  local last = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')
   local left_ms = last[1] and last[2] - micros() / 1000 or 0
   if left_ms > 0 then
     settle(lock, readers)
-    local other_ends = is_upgrade(last[1]) and (redis.call('ZRANGE', readers, -2, -2, 'WITHSCORES')[2] or 0)
+    local other_ends = is_upgrade(last[1]) and (redis.call('ZRANGE', readers, '-2', '-2', 'WITHSCORES')[2] or 0)
     local alone = other_ends and other_ends - micros() / 1000 < 1000
-    local first = (alone or left_ms < 1000) and redis.pcall('ZRANGE', queue, 0, 0)[1]
+    local first = (alone or left_ms < 1000) and redis.pcall('ZRANGE', queue, '0', '0')[1]
     local heard
     if first and string.sub(first, -2) == ':w' then
       heard = to_inbox(first, queue, 'ready ' .. string.sub(first, 38, -3) .. ' ' .. lock)

@@ -24,7 +24,7 @@ end
 
 -- Lets the lock of readers end with the last of them.
 local function settle(lock, readers)
-  local left_ms = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2] - math.floor(micros() / 1000)
+  local left_ms = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')[2] - math.floor(micros() / 1000)
   redis.call('PEXPIRE', lock, left_ms)
   redis.call('PEXPIRE', readers, left_ms)
 end
@@ -36,12 +36,12 @@ local function is_beside(lock, readers) redis.call('EXISTS', lock, readers) end
 -- Puts one back that was taken from the queue.
 local function put_back(queue, waiter, since)
   redis.call('ZADD', queue, since, waiter)
-  redis.call('PEXPIRE', queue, 60000)
+  redis.call('PEXPIRE', queue, '60000')
 end
 
 -- The upgrade lease among the readers, and until when it is; nothing when there is none.
 local function upgrade_lease_in(readers)
-  local all = redis.call('ZRANGE', readers, 0, -1, 'WITHSCORES')
+  local all = redis.call('ZRANGE', readers, '0', '-1', 'WITHSCORES')
   for i = 1, #all, 2 do
     if is_upgrade(all[i]) and tonumber(all[i + 1]) > micros() / 1000 then return all[i], tonumber(all[i + 1]) end
   end

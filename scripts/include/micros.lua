@@ -1,6 +1,6 @@
 -- @leaves now_us, micros
--- The server's clock, in microseconds since the epoch: exact as a Lua number for the next two centuries. It stands still
--- while a script runs, and is asked once.
+-- The server's clock, in microseconds since the epoch: exact as a Lua number for the next two centuries. Asked
+-- once, so that all that a script does has one time.
 local now_us
 local function micros()
   if not now_us then

@@ -14,7 +14,7 @@ local function marker() return string.format('holdfast_permits:%.0f', limit) end
 -- The error to reply when the key is something else.
 local function misfit()
   local kind = redis.call('TYPE', lock).ok
-  local holder = kind == 'string' and redis.call('GETRANGE', lock, 0, 99) or ''
+  local holder = kind == 'string' and redis.call('GETRANGE', lock, '0', '99') or ''
   if string.match(holder, '^%-?%d+$') then
     kind = "number (as permits on Redisson's wire are, and were before Holdfast had a format of its own: then delete it, or say"
       .. ' wire=redisson)'
@@ -47,8 +47,8 @@ end
 -- Looks how many there are, and how many of them are out. Where nobody has said so there are as many as are `offered`, if that isn't
 -- 0. Returns the error to reply when the key is something else.
 local function look(offered)
-  local first = redis.pcall('ZRANGE', lock, 0, 0, 'WITHSCORES')
-  if first.err and as_set() then first = redis.call('ZRANGE', lock, 0, 0, 'WITHSCORES') end
+  local first = redis.pcall('ZRANGE', lock, '0', '0', 'WITHSCORES')
+  if first.err and as_set() then first = redis.call('ZRANGE', lock, '0', '0', 'WITHSCORES') end
   if first.err then return misfit() end
   if not first[1] then
     limit, out = tonumber(redis.call('GET', size) or (tonumber(offered) > 0 and offered)), 0
@@ -92,7 +92,7 @@ end
 -- taken out, the marker isn't the first any more: then somebody has written into the set, and all the others stay.
 local function drop_expired()
   while true do
-    local first = redis.call('ZRANGE', lock, 1, 1, 'WITHSCORES')
+    local first = redis.call('ZRANGE', lock, '1', '1', 'WITHSCORES')
     if limit and first[1] == marker() then return nil end
     if not first[1] or tonumber(first[2]) > now_ms() then return first[1], first[2] end
     take_out(first[1])

@@ -10,7 +10,7 @@ local function now_ms() return math.floor(micros() / 1000) end
 local function look_at_permits(counter, permits)
   local left, misfit = number_in(counter, 'the number of permits of a semaphore')
   if misfit then return nil, misfit end
-  local first = redis.pcall('ZRANGE', permits, 0, 0)
+  local first = redis.pcall('ZRANGE', permits, '0', '0')
   if first.err and not string.find(first.err, 'WRONGTYPE', 1, true) then return nil, first end
   if first.err then
     return nil, redis.error_reply('MISFIT permits with a ' .. redis.call('TYPE', permits).ok .. ' under ' .. permits
@@ -28,7 +28,7 @@ end
 local function reclaim(counter, permits, channel, left, most)
   local expired = math.min(redis.call('ZCOUNT', permits, '-inf', now_ms()), most)
   if expired == 0 then return left end
-  redis.call('ZREMRANGEBYRANK', permits, 0, expired - 1)
+  redis.call('ZREMRANGEBYRANK', permits, '0', expired - 1)
   left = redis.call('INCRBY', counter, expired)
   if left > 0 then tell_number(channel, left) end
   return left

@@ -22,12 +22,12 @@ local function drop_dead_writers(lock, queue)
     if waited < 500000 or string.sub(writer, -2) == ':w' or redis.call('EXISTS', doubt) == 1 then return false end
     if since % 1 ~= 0 then return true end
     if type(to_inbox(writer, queue, 'woken ' .. string.sub(writer, 38) .. ' ' .. lock)) == 'table' then return false end
-    local noted = redis.pcall('SET', doubt, writer, 'PX', 1000)
+    local noted = redis.pcall('SET', doubt, writer, 'PX', '1000')
     if not noted.err then redis.pcall('ZADD', queue, string.format('%.1f', since + 0.5), writer) end
     return false
   end
   while true do
-    local first, since = unpack(redis.call('ZRANGE', queue, 0, 0, 'WITHSCORES'))
+    local first, since = unpack(redis.call('ZRANGE', queue, '0', '0', 'WITHSCORES'))
     if not first or is_reader(first) then return end
     since = tonumber(since)
     local waited = (micros() - since) % 500000000000000

@@ -55,7 +55,7 @@ local function redisson_facts(lock, kind, text, pttl, most)
   end
   local function look_at_read_write(mode)
     local count = redis.call('HLEN', lock)
-    local fields = count <= limit + 1 and redis.call('HGETALL', lock) or redis.call('HSCAN', lock, 0, 'COUNT', limit)[2]
+    local fields = count <= limit + 1 and redis.call('HGETALL', lock) or redis.call('HSCAN', lock, '0', 'COUNT', limit)[2]
     local holders = {}
     for i = 1, #fields, 2 do
       local owner, holds = string.sub(fields[i], 1, 1023), string.sub(fields[i + 1], 1, 31)
@@ -89,9 +89,9 @@ local function redisson_facts(lock, kind, text, pttl, most)
     local out = try('ZCARD', ids)
     if out and out > 0 then
       local now = string.format('%.0f', math.floor(micros() / 1000))
-      say('expired', redis.call('ZCOUNT', ids, 0, now))
+      say('expired', redis.call('ZCOUNT', ids, '0', now))
       say('holding', out)
-      say('permits', redis.call('ZRANGEBYSCORE', ids, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', 0, limit))
+      say('permits', redis.call('ZRANGEBYSCORE', ids, '(' .. now, '+inf', 'WITHSCORES', 'LIMIT', '0', limit))
     elseif not string.match(text, '^%-?%d+$') or pttl >= 0 then
       return
     elseif not out and try('EXISTS', ids) == 1 then

@@ -14,7 +14,7 @@ local function read_on(lock, readers, owner, now_ms, ttl_ms)
   -- At maxmemory ZADD is refused, unless the script has written before, and this needs no memory.
   redis.call('PEXPIRE', readers, ttl_ms)
   redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner)
-  local left_ms = redis.call('ZRANGE', readers, -1, -1, 'WITHSCORES')[2] - now_ms
+  local left_ms = redis.call('ZRANGE', readers, '-1', '-1', 'WITHSCORES')[2] - now_ms
   redis.call('PEXPIRE', lock, left_ms)
   redis.call('PEXPIRE', readers, left_ms)
 end

@@ -4,7 +4,7 @@
 local function rw_busy(lock, left)
   local owner, cursor = '', '0'
   repeat
-    local page = redis.call('HSCAN', lock, cursor, 'COUNT', 3)
+    local page = redis.call('HSCAN', lock, cursor, 'COUNT', '3')
     cursor = page[1]
     for i = 1, #page[2], 2 do
       if page[2][i] ~= 'mode' then owner = page[2][i] end

@@ -10,7 +10,7 @@ local function look_at_readers(readers)
     if tonumber(first[2]) > now_ms then break end
     count = count - 1
   end
-  local holders, last = {count}, count > 0 and redis.call('ZRANGE', readers, -math.min(count, limit), -1, 'WITHSCORES') or {}
+  local holders, last = {count}, count > 0 and redis.call('ZRANGE', readers, -math.min(count, limit), '-1', 'WITHSCORES') or {}
   for i = #last, 2, -2 do
     holders[#holders + 1] = last[i - 1]
     holders[#holders + 1] = math.floor(last[i] - now_ms)
@@ -25,7 +25,7 @@ local function weigh(set, owner)
 end
 -- Of permits those whose time isn't over, the one that ends first first. Nothing when these are no permits.
 local function look_at_permits(permits)
-  local marker = redis.call('ZRANGE', permits, 0, 0, 'WITHSCORES')
+  local marker = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')
   local size = string.match(marker[1], '^holdfast_permits:(%d+)$')
   if not size then return nil end
   local now_ms = math.floor(micros() / 1000)
@@ -51,18 +51,18 @@ local function is(key, kind) return redis.call('TYPE', key).ok == kind end
 local function look_at_members(text, members)
   local limit = tonumber(most) > 0 and tonumber(most) or 100
   if not is(members, 'zset') then return {text, 0} end
-  return {text, redis.call('ZCARD', members), unpack(redis.call('ZRANGE', members, 0, limit - 1, 'WITHSCORES'))}
+  return {text, redis.call('ZCARD', members), unpack(redis.call('ZRANGE', members, '0', limit - 1, 'WITHSCORES'))}
 end
 -- What inspect/state replies of one lock.
 local function state_of(lock, counter, queue)
   -- Part of it only: nobody's lock is longer, but anybody may ask about a key that holds a film.
   local kind = redis.call('TYPE', lock).ok
-  local holder = kind == 'string' and redis.call('GETRANGE', lock, 0, 1023) or ''
-  local last = is(counter, 'string') and tonumber(redis.call('GETRANGE', counter, 0, 31)) or 0
+  local holder = kind == 'string' and redis.call('GETRANGE', lock, '0', '1023') or ''
+  local last = is(counter, 'string') and tonumber(redis.call('GETRANGE', counter, '0', '31')) or 0
   local waiting, first = 0, {}
   if is(queue, 'zset') then
     waiting = redis.call('ZCARD', queue)
-    if tonumber(waiters) > 0 then first = redis.call('ZRANGE', queue, 0, waiters - 1, 'WITHSCORES') end
+    if tonumber(waiters) > 0 then first = redis.call('ZRANGE', queue, '0', waiters - 1, 'WITHSCORES') end
   end
   local pttl = redis.call('PTTL', lock)
   local permits = kind == 'zset' and look_at_permits(lock)
@@ -72,14 +72,14 @@ local function state_of(lock, counter, queue)
   local permit_queue = string.sub(queue, 1, -6) .. 'permit_queue'
   if kind == 'none' and waiting == 0 and is(permit_queue, 'zset') then
     local size = string.sub(queue, 1, -6) .. 'permits'
-    permits = {is(size, 'string') and tonumber(redis.call('GETRANGE', size, 0, 31)) or 0, 0, 0}
+    permits = {is(size, 'string') and tonumber(redis.call('GETRANGE', size, '0', '31')) or 0, 0, 0}
   end
   if permits then
     waiting, first = 0, {}
     if is(permit_queue, 'zset') then
       waiting = redis.call('ZCOUNT', permit_queue, '-inf', string.format('(%.0f', heavy))
       local entries = tonumber(waiters) > 0 and waiting > 0
-        and redis.call('ZRANGE', permit_queue, 0, math.min(waiters, waiting) - 1, 'WITHSCORES') or {}
+        and redis.call('ZRANGE', permit_queue, '0', math.min(waiters, waiting) - 1, 'WITHSCORES') or {}
       for i = 1, #entries, 2 do
         first[#first + 1] = entries[i]
         first[#first + 1] = entries[i + 1]

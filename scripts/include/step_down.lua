@@ -8,7 +8,7 @@ local function step_down(lock, queue, leader, owner)
   for i = 1, #fields, 2 do
     local candidate = fields[i] == 'next' and fields[i + 1]
     if candidate and type(redis.pcall('ZSCORE', queue, candidate)) == 'string' then
-      local first = redis.pcall('ZRANGE', queue, 0, 0, 'WITHSCORES')
+      local first = redis.pcall('ZRANGE', queue, '0', '0', 'WITHSCORES')
       redis.pcall('ZADD', queue, string.format('%.0f', first[2] - 1), candidate)
     end
   end

@@ -33,7 +33,7 @@ local function take_all(names, how)
     end
     local first, count = take_tokens(names[1].counter, last > 0 and last, how.tokens)
     for i = 2, #names do
-      redis.call('SET', names[i].counter, string.format('%.0f', first + count - 1), 'EX', 86400)
+      redis.call('SET', names[i].counter, string.format('%.0f', first + count - 1), 'EX', '86400')
     end
     return {first, count}
   end

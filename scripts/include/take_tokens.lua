@@ -9,6 +9,6 @@ local function take_tokens(counter, last, count)
   last = tonumber(last or now)
   count = math.max(1, math.min(tonumber(count), now - last))
   local first = math.max(last + 1, now - count + 1)
-  redis.call('SET', counter, string.format('%.0f', first + count - 1), 'EX', 86400)
+  redis.call('SET', counter, string.format('%.0f', first + count - 1), 'EX', '86400')
   return first, count
 end

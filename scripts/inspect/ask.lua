@@ -13,6 +13,6 @@ if holder ~= owner then
   return holder and -2 or -1
 end
 if mode ~= 'ask' then return 0 end
-redis.call('SET', asked, '1', 'PX', 2000)
+redis.call('SET', asked, '1', 'PX', '2000')
 local heard = redis.pcall('PUBLISH', 'holdfast_inbox:' .. string.sub(owner, 1, 36), 'asked ' .. string.sub(owner, 38))
 return type(heard) == 'table' and 0 or heard

@@ -18,7 +18,7 @@ local publish = ARGV[3]
 -- @include step_down
 local kind = redis.call('TYPE', lock).ok
 if kind == 'none' then return 0 end
-if kind ~= 'string' or redis.call('GETRANGE', lock, 0, 1023) ~= owner then return -1 end
+if kind ~= 'string' or redis.call('GETRANGE', lock, '0', '1023') ~= owner then return -1 end
 if owner == 'holdfast_readers' then
   is_beside(lock, readers_beside(queue))
   local reading = redis.pcall('ZCOUNT', readers_beside(queue), micros() / 1000, '+inf')

@@ -11,7 +11,7 @@ local channel = ARGV[3]
 -- @include tell
 local function first_alive()
   while true do
-    local first = redis.call('LINDEX', queue, 0)
+    local first = redis.call('LINDEX', queue, '0')
     local score = first and redis.call('ZSCORE', timeouts, first)
     if not score or tonumber(score) > micros() / 1000 then return first end
     redis.call('ZREM', timeouts, first)

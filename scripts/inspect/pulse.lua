@@ -66,8 +66,16 @@ local function other_text_of(lock, text, beside)
   end
   return (text == '' or string.sub(text, 1, 1) == ' ') and '-' .. text or text, 0
 end
+local begun, enough_us = micros(), 600
+local function took_enough()
+  local time = redis.call('TIME')
+  return time[1] * 1000000 + time[2] - begun > enough_us
+end
 for i = 1, #names, 2 do
-  if i % (2 * few) == 1 then look_ahead(i) end
+  if i % (2 * few) == 1 then
+    if i > 1 and took_enough() then break end
+    look_ahead(i)
+  end
   local lock, queue = names[i], names[i + 1]
   local text, more = text_of(lock, '127'), ''
   local waiting = any_waits and number('ZCARD', queue) or 0

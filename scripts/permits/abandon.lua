@@ -13,7 +13,7 @@ local remember_ms = ARGV[4]
 -- @include abandoned
 if abandoned and remember_ms ~= '0' then
   redis.call('DEL', abandoned)  -- a server without memory allows the SET behind it
-  redis.call('SET', abandoned, 1, 'PX', remember_ms)
+  redis.call('SET', abandoned, '1', 'PX', remember_ms)
 end
 if redis.call('EXISTS', lock, queue) == 0 then return 0 end
 -- @include micros

@@ -80,7 +80,7 @@ while found < wanted and rank <= last do
   end
 end
 local leased = 0
-for _, owner in ipairs(found < wanted and redis.call('ZRANGE', lock, 1, leased_last) or {}) do
+for _, owner in ipairs(found < wanted and redis.call('ZRANGE', lock, '1', leased_last) or {}) do
   if not is_lasting(owner) then leased = leased + weight_in(lock, owner) end
 end
 if leased > 0 then

@@ -22,5 +22,5 @@ local number = ARGV[7]
 -- @include newest_ask
 if tonumber(number) < newest_ask(mark, owner) then return busy_reply(lock, counter, queue, owner, false, -1, 0) end
 -- @include take_exclusive
-if number ~= '0' then redis.call('SET', mark, owner .. ' ' .. number, 'EX', 86400) end
+if number ~= '0' then redis.call('SET', mark, owner .. ' ' .. number, 'EX', '86400') end
 return {count_on(counter, last, newest, tokens)}

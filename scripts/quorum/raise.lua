@@ -9,5 +9,5 @@ local token = ARGV[2]
 if redis.pcall('GET', lock) ~= owner then return 0 end
 local last = tonumber(redis.call('GET', counter) or 0)
 if last >= tonumber(token) then return last end
-redis.call('SET', counter, token, 'EX', 86400)
+redis.call('SET', counter, token, 'EX', '86400')
 return tonumber(token)

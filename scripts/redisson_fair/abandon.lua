@@ -14,7 +14,7 @@ local channel = ARGV[4]
 -- @include fair_line
 local function leave()
   local behind = false
-  for _, one in ipairs(redis.call('LRANGE', queue, 0, -1)) do
+  for _, one in ipairs(redis.call('LRANGE', queue, '0', '-1')) do
     if one == owner then
       behind = true
     elseif behind and redis.call('ZSCORE', timeouts, one) then
@@ -22,7 +22,7 @@ local function leave()
     end
   end
   redis.call('ZREM', timeouts, owner)
-  redis.call('LREM', queue, 0, owner)
+  redis.call('LREM', queue, '0', owner)
 end
 local held = found_by(owner, lock) == 1
 if held then redis.call('HDEL', lock, owner) end

@@ -36,7 +36,7 @@ if not holder and (not head or head == owner) then
   if head then
     redis.call('LPOP', queue)
     redis.call('ZREM', timeouts, owner)
-    for _, other in ipairs(redis.call('ZRANGE', timeouts, 0, -1)) do
+    for _, other in ipairs(redis.call('ZRANGE', timeouts, '0', '-1')) do
       redis.call('ZINCRBY', timeouts, -credit_ms, other)
     end
   end

@@ -23,7 +23,7 @@ local score = redis.call('ZSCORE', permits, id)
 if score then
   redis.call('ZADD', permits, math.max(score, expiry), id)
   -- Like prolong it always writes: the same score again would be no write.
-  if left then redis.call('INCRBY', counter, 0) end
+  if left then redis.call('INCRBY', counter, '0') end
   return {0, 1}
 end
 if not left and tonumber(size) > 0 then
@@ -34,15 +34,15 @@ end
 -- As many as it takes, and no more: whoever looks next takes back the others.
 left = reclaim(counter, permits, channel, left, math.max(1, 1 - (left or 0)))
 if not left or left < 1 then
-  local next_one = redis.call('ZRANGE', permits, 0, 0, 'WITHSCORES')[2]
+  local next_one = redis.call('ZRANGE', permits, '0', '0', 'WITHSCORES')[2]
   local pttl = -1
   if next_one and tonumber(next_one) < never then pttl = math.max(next_one - now_ms(), 0) end
   return {pttl, -1, 0, 0, '', -1}
 end
-redis.call('DECRBY', counter, 1)
+redis.call('DECRBY', counter, '1')
 local entered = redis.pcall('ZADD', permits, expiry, id)
 if type(entered) == 'table' then
-  redis.call('INCRBY', counter, 1)
+  redis.call('INCRBY', counter, '1')
   return entered
 end
 -- They end together.

@@ -19,5 +19,5 @@ local _, misfit = number_in(counter, 'the number of permits of a semaphore')
 if misfit then return misfit end
 -- In this order: at maxmemory Redis refuses an INCRBY that isn't behind a write.
 redis.call('ZREM', permits, id)
-tell_number(channel, redis.call('INCRBY', counter, 1))
+tell_number(channel, redis.call('INCRBY', counter, '1'))
 return tonumber(score) > now_ms() and 1 or 0

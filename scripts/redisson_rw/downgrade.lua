@@ -15,8 +15,8 @@ if misfit then return -1 end
 if not mode then return 0 end
 if mode == 'write' then
   if redis.call('HDEL', lock, owner .. ':write') == 0 then return -1 end
-  redis.call('HSET', lock, 'mode', 'read', owner, 1)
-  redis.call('SET', life, 1, 'PX', ttl_ms)
+  redis.call('HSET', lock, 'mode', 'read', owner, '1')
+  redis.call('SET', life, '1', 'PX', ttl_ms)
   prolong(lock, ttl_ms)
   tell(channel, '1')
   return 1

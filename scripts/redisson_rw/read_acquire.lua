@@ -13,10 +13,10 @@ local tokens = ARGV[3]
 local mode, left, misfit = rw_look(lock)
 if misfit then return misfit end
 if mode == 'write' and redis.call('HEXISTS', lock, owner .. ':write') == 0 then return rw_busy(lock, left) end
-local new = redis.call('HSETNX', lock, owner, 1) == 1
+local new = redis.call('HSETNX', lock, owner, '1') == 1
 if not mode then redis.call('HSET', lock, 'mode', 'read') end
 if new or redis.call('EXISTS', life) == 0 then
-  redis.call('SET', life, 1, 'PX', ttl_ms)
+  redis.call('SET', life, '1', 'PX', ttl_ms)
 else
   prolong(life, ttl_ms)
 end

@@ -12,7 +12,7 @@ local mode, left, misfit = rw_look(lock)
 if misfit then return misfit end
 local field = owner .. ':write'
 if not mode then
-  redis.call('HSET', lock, 'mode', 'write', field, 1)
+  redis.call('HSET', lock, 'mode', 'write', field, '1')
 elseif mode == 'read' or redis.call('HEXISTS', lock, field) == 0 then
   return rw_busy(lock, left)
 end

@@ -29,6 +29,6 @@ end
 redis.call('DEL', lock)
 local heard = tell(channel, '1')
 if not heard or heard > tonumber(own) then return {1} end
-redis.call('HSET', lock, 'mode', 'write', field, 1)
+redis.call('HSET', lock, 'mode', 'write', field, '1')
 redis.call('PEXPIRE', lock, ttl_ms)
 return {1, 0, tonumber(tokens)}

@@ -16,7 +16,7 @@ local publish = ARGV[3]
 -- @include gave_up
 -- First: it needs no memory, and at maxmemory SET isn't refused behind it.
 local queued = redis.call('ZREM', queue, owner .. ':w') == 1
-if not gave_up(given_up, owner) then redis.call('SET', given_up, owner, 'EX', 86400) end
+if not gave_up(given_up, owner) then redis.call('SET', given_up, owner, 'EX', '86400') end
 local holder = redis.pcall('GET', lock)
 -- @include back_to_upgrade
 if back_to_upgrade(lock, counter, queue, owner, holder) then return 1 end

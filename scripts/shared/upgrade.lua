@@ -38,7 +38,7 @@ if holder ~= owner then
   end
 end
 -- Of the two that last longest, the one that isn't the upgrade lease.
-local last_two = holder == 'holdfast_readers' and redis.call('ZRANGE', readers, -2, -1, 'WITHSCORES') or {}
+local last_two = holder == 'holdfast_readers' and redis.call('ZRANGE', readers, '-2', '-1', 'WITHSCORES') or {}
 local n = last_two[3] == upgrade and 1 or 3
 local left_ms, ahead = (last_two[n + 1] or 0) - now_ms, -1
 if left_ms > 0 then

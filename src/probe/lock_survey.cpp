@@ -19,7 +19,7 @@
 namespace holdfast::probe {
 namespace {
 
-/// So many take under a millisecond of the server's time.
+/// So many are asked about at a time. The server answers about as many as take it under a millisecond.
 constexpr std::size_t names_a_step = 200;
 /// The next holder is one of the first, and a hundred of each would take the server over a millisecond.
 constexpr std::int64_t queue_entries = 8;
@@ -48,9 +48,9 @@ struct lock_survey::impl {
     server->constants().check_kind(engine::votes::none);
   }
 
-  /// `indices`: of these names, which share a slot.
-  void feel(std::span<std::string const> names, std::span<std::size_t const> indices, pulse_scope const scope,
-            std::vector<lock_pulse>& to) {
+  /// `indices`: of these names, which share a slot. Returns how many of them were answered, one at least.
+  [[nodiscard]] std::size_t feel(std::span<std::string const> names, std::span<std::size_t const> indices,
+                                 pulse_scope const scope, std::vector<lock_pulse>& to) {
     std::vector<std::string> queues;
     queues.reserve(indices.size());
     std::vector<key> keys;
@@ -64,9 +64,11 @@ struct lock_survey::impl {
     auto const reply = inspection::ask_one(
         *server, scripts::inspect::pulse{.names = keys, .scope = scope == pulse_scope::state ? "" : "ttl"}(),
         names[indices.front()]);
-    check(reply, keys.size());
-    for (std::size_t i = 0; i != indices.size(); ++i)
+    check(reply, std::clamp<std::size_t>(reply.size() / 2, 1, indices.size()) * 2);
+    auto const answered = reply.size() / 2;
+    for (std::size_t i = 0; i != answered; ++i)
       to[indices[i]] = read_pulse(reply[2 * i], reply[2 * i + 1], scope);
+    return answered;
   }
 
   /// Names that share a slot.
@@ -128,11 +130,14 @@ std::size_t lock_survey::requests() const noexcept { return impl_->requests + im
 
 std::vector<lock_pulse> lock_survey::feel(std::span<std::string const> const names, pulse_scope const scope) {
   std::vector<lock_pulse> all(names.size());
-  inspection::for_each_slot_part(*impl_->server, names, names_a_step,
-                                 [&](std::span<std::size_t const> indices) {
-                                   impl_->feel(names, indices, scope, all);
-                                   return true;
-                                 });
+  inspection::for_each_slot_part(
+      *impl_->server, names, names.size(), [&](std::span<std::size_t const> unanswered) {
+        while (!unanswered.empty()) {
+          auto const some = unanswered.first(std::min(unanswered.size(), names_a_step));
+          unanswered = unanswered.subspan(impl_->feel(names, some, scope, all));
+        }
+        return true;
+      });
   return all;
 }
 

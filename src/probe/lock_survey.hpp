@@ -35,7 +35,8 @@ class lock_survey {
   lock_survey(lock_survey const&) = delete;
   lock_survey& operator=(lock_survey const&) = delete;
 
-  /// In the order of the names. One request for each 200 of them, in a cluster for each slot.
+  /// In the order of the names. One request for each 200 of them, more if the server would be busy with these
+  /// for over a millisecond; in a cluster for each slot.
   [[nodiscard]] std::vector<lock_pulse> feel(std::span<std::string const> names, pulse_scope scope);
 
   /// Calls f with each lock on each wire, also with free ones, until it returns false. Of a queue the first

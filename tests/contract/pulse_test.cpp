@@ -120,39 +120,63 @@ TEST_F(pulse_script, changes_nothing) {
   EXPECT_EQ(raw_.info("persistence", "rdb_changes_since_last_save"), before);
 }
 
-TEST_F(pulse_script, finds_who_waits_or_leads_among_many) {
-  std::vector<std::string> names;
-  for (int i = 0; i != 45; ++i) {
-    names.push_back("{pulse}" + std::to_string(i));
-    raw_.command({"SET", names.back(), std::string{caller}, "PX", "20000"});
+/// A script before which the server's clock goes on by so much each time that it is looked at.
+words by_clock(words command, std::string_view step_us) {
+  command[1] =
+      "local server, at = redis, 0 local redis = setmetatable({call = function(name, ...) "
+      "if name ~= 'TIME' then return server.call(name, ...) end "
+      "at = at + " +
+      std::string{step_us} + " return {1700000000, at} end}, {__index = server}) " + command[1];
+  return command;
+}
+
+class pulse_of_many : public pulse_script {
+ protected:
+  pulse_of_many() {
+    for (int i = 0; i != 45; ++i) {
+      names_.push_back("{pulse}" + std::to_string(i));
+      raw_.command({"SET", names_.back(), std::string{caller}, "PX", "20000"});
+    }
+    for (auto const& name : names_) queues_.push_back(names::queue(name));
   }
-  std::vector<std::string> queues;
-  for (auto const& name : names) queues.push_back(names::queue(name));
-  std::vector<key> keys;
-  for (std::size_t i = 0; i != names.size(); ++i) {
-    keys.push_back({names[i]});
-    keys.push_back({queues[i]});
-  }
-  raw_.command({"ZADD", queues[19], "1", std::string{anna}});
-  raw_.command({"ZADD", queues[44], "1", std::string{anna}});
-  raw_.command({"HSET", names::leader(names[20]), "owner", std::string{caller}});
-  auto const texts = [&] {
+
+  std::vector<std::string> texts(std::string_view step_us) {
+    std::vector<key> keys;
+    for (std::size_t i = 0; i != names_.size(); ++i) {
+      keys.push_back({names_[i]});
+      keys.push_back({queues_[i]});
+    }
     std::vector<std::string> all;
-    auto const reply = raw_.command(eval(lua::pulse{.names = keys, .scope = ""}()));
+    auto const reply = raw_.command(by_clock(eval(lua::pulse{.names = keys, .scope = ""}()), step_us));
     for (std::size_t i = 0; i < reply.elements.size(); i += 2) all.push_back(reply.elements[i].text);
     return all;
-  };
-  auto const seen = texts();
-  ASSERT_EQ(seen.size(), names.size());
-  for (std::size_t i = 0; i != names.size(); ++i) {
+  }
+
+  std::vector<std::string> names_;
+  std::vector<std::string> queues_;
+};
+
+TEST_F(pulse_of_many, finds_who_waits_or_leads) {
+  raw_.command({"ZADD", queues_[19], "1", std::string{anna}});
+  raw_.command({"ZADD", queues_[44], "1", std::string{anna}});
+  raw_.command({"HSET", names::leader(names_[20]), "owner", std::string{caller}});
+  auto const seen = texts("0");
+  ASSERT_EQ(seen.size(), names_.size());
+  for (std::size_t i = 0; i != names_.size(); ++i) {
     auto const* const waits = i == 19 || i == 44 ? " 1" : " 0";
     auto const* const leads = i == 20 ? " leads" : " ";
     EXPECT_EQ(seen[i], std::string{caller} + leads + waits) << i;
   }
   raw_.command({"ACL", "SETUSER", "default", "-exists"});
-  auto const without_the_right = texts();
+  auto const without_the_right = texts("0");
   raw_.command({"ACL", "SETUSER", "default", "+@all"});
   EXPECT_EQ(without_the_right, seen);
+}
+
+TEST_F(pulse_of_many, answers_of_as_many_as_take_under_a_millisecond) {
+  EXPECT_EQ(texts("200").size(), 45U);
+  EXPECT_EQ(texts("400").size(), 40U);
+  EXPECT_EQ(texts("5000").size(), 20U);
 }
 
 }  // namespace holdfast::contract::pulse_test

@@ -1,6 +1,6 @@
-/// The part of Redis's module interface that this module uses, declared here since it is a C ABI that needs no
-/// header: the server gives a function for each name. Unlike the library, the module is part of the server's
-/// process: all of it runs on the server's one thread, and a crash here is a crash of the server.
+/// The part of Redis's module interface that this module uses, declared here since it is a C ABI that needs
+/// no header: the server gives a function for each name. Unlike the library, the module is part of the
+/// server's process: all of it runs on the server's one thread, and a crash here is a crash of the server.
 #pragma once
 
 #include <cstddef>

@@ -22,16 +22,16 @@ namespace holdfast::server {
 /// The one field of a hash.
 [[nodiscard]] std::string only_field(abi::context*, abi::string* key);
 
-// Messages. As the scripts do it, the server publishes them with the rights of the calling client, and repeats
-// them to its replicas.
+// Messages. As the scripts do it, the server publishes them with the rights of the calling client, and
+// repeats them to its replicas.
 
-/// Puts a message into the inbox that a waiter's client has for the lock of this queue. Returns how many heard
-/// it; nothing when the right to publish is missing. Where that isn't known it counts as heard.
+/// Puts a message into the inbox that a waiter's client has for the lock of this queue. Returns how many
+/// heard it; nothing when the right to publish is missing. Where that isn't known it counts as heard.
 [[nodiscard]] std::optional<long long> tell_waiter(abi::context*, publishing mode, std::string_view waiter,
                                                    std::string_view queue, std::string_view message);
 
-/// Tells those who wait on one of Redisson's channels; "" tells nobody. Returns how many heard it; nothing when
-/// that can't be known.
+/// Tells those who wait on one of Redisson's channels; "" tells nobody. Returns how many heard it; nothing
+/// when that can't be known.
 [[nodiscard]] std::optional<long long> tell_channel(abi::context*, publishing mode, std::string_view channel,
                                                     std::string_view message);
 

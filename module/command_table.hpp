@@ -1,4 +1,5 @@
-/// What there is to say about each command: to the server, to COMMAND DOCS, and to the check of its arguments.
+/// What there is to say about each command: to the server, to COMMAND DOCS, and to the check of its
+/// arguments.
 #pragma once
 
 #include "handlers.hpp"
@@ -28,8 +29,8 @@ struct command_row {
   bool publishes;
   char const* complexity;
   char const* summary;
-  /// Names of its arguments, in order; "mode?" and those behind it may be left out; one for each lock stands at
-  /// the end as "owner...", and stands for as many or as few as there may be as "option...".
+  /// Names of its arguments, in order; "mode?" and those behind it may be left out; one for each lock stands
+  /// at the end as "owner...", and stands for as many or as few as there may be as "option...".
   std::string_view arguments;
 };
 
@@ -42,8 +43,7 @@ inline constexpr std::array commands{
                 "owner starvation_us? grant_ms? publish?"},
     command_row{"holdfast.exclusive.acquire", exclusive::acquire, key_shape::lock_with_side,
                 "write deny-oom fast getkeys-api", false, "O(log N) with N callers that wait",
-                "Takes a lock with fencing tokens, or joins its queue",
-                "owner ttl_ms tokens mode ticket"},
+                "Takes a lock with fencing tokens, or joins its queue", "owner ttl_ms tokens mode ticket"},
     command_row{"holdfast.exclusive.release", exclusive::release, key_shape::lock_with_side,
                 "write fast getkeys-api", true, "O(log N) with N callers that wait",
                 "Gives a lock back and tells, or grants it to, the next that waits",
@@ -57,7 +57,8 @@ inline constexpr std::array commands{
                 "Ends a wait, and gives back what was granted meanwhile",
                 "owner starvation_us grant_ms publish"},
     command_row{"holdfast.exclusive.renew", exclusive::renew, key_shape::many, "write getkeys-api", false,
-                "O(N) with N locks", "Gives locks that still are their owner's a full ttl", "ttl_ms owner..."},
+                "O(N) with N locks", "Gives locks that still are their owner's a full ttl",
+                "ttl_ms owner..."},
     command_row{"holdfast.exclusive.release_unwanted", exclusive::release_unwanted,
                 key_shape::many_with_queues, "write getkeys-api", false, "O(N) with N locks",
                 "Gives back those of many locks that nobody waits for", "owner..."},
@@ -77,12 +78,13 @@ inline constexpr std::array commands{
                 "owner starvation_us? grant_ms? publish?"},
     command_row{"holdfast.shared.acquire", shared::acquire, key_shape::lock_with_more,
                 "write deny-oom fast getkeys-api", false, "O(log N) with N readers",
-                "Lets a reader in where nobody waits", "owner ttl_ms mode ticket waited_us overtakes grant_ms publish"},
+                "Lets a reader in where nobody waits",
+                "owner ttl_ms mode ticket waited_us overtakes grant_ms publish"},
     command_row{"holdfast.shared.release", shared::release, key_shape::lock_with_more,
                 "write fast getkeys-api", false, "O(log N) with N readers",
                 "Lets a reader out where nobody waits", "owner starvation_us grant_ms publish"},
-    command_row{"holdfast.shared.renew", shared::renew, key_shape::many_with_readers, "write getkeys-api", false,
-                "O(N) with N locks", "Gives readers that still are in a full ttl", "ttl_ms owner..."},
+    command_row{"holdfast.shared.renew", shared::renew, key_shape::many_with_readers, "write getkeys-api",
+                false, "O(N) with N locks", "Gives readers that still are in a full ttl", "ttl_ms owner..."},
     command_row{"holdfast.take_permits", permits::acquire, key_shape::name, "write deny-oom fast", false,
                 "O(log N) with N owners", "As HOLDFAST.PERMITS.ACQUIRE, in fewer words",
                 "owner amount ttl_ms offered mode? ticket? waited_us? grant_ms? publish?"},
@@ -104,8 +106,8 @@ inline constexpr std::array commands{
     command_row{"holdfast.redisson_lock.release", redisson_lock::release, key_shape::lock,
                 "write fast getkeys-api", true, "O(1)", "Gives an RLock of Redisson back and tells who waits",
                 "owner publish channel"},
-    command_row{"holdfast.redisson_lock.pass", redisson_lock::pass, key_shape::lock,
-                "write fast getkeys-api", true, "O(1)",
+    command_row{"holdfast.redisson_lock.pass", redisson_lock::pass, key_shape::lock, "write fast getkeys-api",
+                true, "O(1)",
                 "Gives an RLock of Redisson back while another caller of the same process waits for it",
                 "owner publish channel own_ears next ttl_ms handoffs"},
     command_row{"holdfast.redisson_lock.abandon", redisson_lock::abandon, key_shape::lock,

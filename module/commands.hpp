@@ -5,8 +5,8 @@
 
 namespace holdfast::server {
 
-/// Adds those that this server can have. Before Redis 7, which can't check a caller's right to a channel on our
-/// behalf, they are the ones that publish nothing. False: a name is taken by somebody else.
+/// Adds those that this server can have. Before Redis 7, which can't check a caller's right to a channel on
+/// our behalf, they are the ones that publish nothing. False: a name is taken by somebody else.
 [[nodiscard]] bool add_commands(abi::context*);
 
 /// Adds CAS and CAD, unless another module has those names.

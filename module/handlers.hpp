@@ -44,7 +44,8 @@ void renew(request& call);
 
 /// For clients of other people: the key of a lock as `SET name value NX PX ttl` makes it.
 namespace compare {
-/// CAS key old new [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]: 1 set, 0 the value is another, -1 no such key.
+/// CAS key old new [EX s | PX ms | EXAT s | PXAT ms | KEEPTTL]: 1 set, 0 the value is another, -1 no such
+/// key.
 void and_set(request& call);
 /// CAD key value: 1 deleted, 0 the value is another, -1 no such key.
 void and_delete(request& call);

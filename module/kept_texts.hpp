@@ -12,7 +12,8 @@
 
 namespace holdfast::server {
 
-/// The last few texts of one form. They are the server's strings, and are freed before the module is unloaded.
+/// The last few texts of one form. They are the server's strings, and are freed before the module is
+/// unloaded.
 template <std::size_t Size>
 class kept_texts {
  public:

@@ -95,8 +95,8 @@ class plain_lock {
   request& call_;
   stored_key lock_;
   token_counter counter_{call_};
-  std::optional<stored_key> queue_{};  ///< opened when it is needed
-  bool is_without_queue_ = false;      ///< was found so; once it is open, it is asked itself
+  std::optional<stored_key> queue_{};    ///< opened when it is needed
+  bool is_without_queue_ = false;        ///< was found so; once it is open, it is asked itself
   std::optional<queue_entry> reader_{};  ///< whom state() has named
 };
 

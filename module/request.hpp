@@ -1,5 +1,5 @@
-/// One call of a command: its keys, its arguments in their order, and its reply. Everything about the arguments is
-/// checked before anything is changed.
+/// One call of a command: its keys, its arguments in their order, and its reply. Everything about the
+/// arguments is checked before anything is changed.
 #pragma once
 
 #include "stored_key.hpp"

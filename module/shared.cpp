@@ -37,7 +37,8 @@ void acquire(request& call) {
     return call.leave_to_the_script();
   stored_key readers{call.context(), call.readers()};
   token_counter counter{call};
-  if (!readers.is_absent_or(abi::zset_key) || counter.look() != token_counter::state::sound || counter.is_remade())
+  if (!readers.is_absent_or(abi::zset_key) || counter.look() != token_counter::state::sound ||
+      counter.is_remade())
     return call.leave_to_the_script();
   // Those whose time is over, or who are left from before a writer.
   while (auto const first = readers.first()) {
@@ -59,6 +60,8 @@ void acquire(request& call) {
     auto const block = counter.take(1);
     if (!block) return call.refuse("ERR this server can't write the token counter");
     token = block->first;
+  } else {
+    counter.keep();
   }
   call.reply_list(std::array<long long, 2>{*token, 1});
 }
@@ -68,7 +71,8 @@ void release(request& call) {
   plain_lock lock{call};
   if (!lock.is_shared()) {
     // An upgrade lease may be in behind its writer; and a reader may have the lock for itself.
-    if (!lock.is_free() && (is_upgrade(text_of(owner)) || lock.holder() == text_of(owner))) return call.leave_to_the_script();
+    if (!lock.is_free() && (is_upgrade(text_of(owner)) || lock.holder() == text_of(owner)))
+      return call.leave_to_the_script();
     return call.reply(lock.foreign());
   }
   stored_key readers{call.context(), call.readers()};
@@ -95,7 +99,8 @@ void renew(request& call) {
   for (std::size_t i = 0; i < owners.size(); ++i) {
     if (is_upgrade(text_of(owners[i]))) return call.leave_to_the_script();
     // It has the lock for itself.
-    if (stored_key{call.context(), call.keys()[i]}.text() == text_of(owners[i])) return call.leave_to_the_script();
+    if (stored_key{call.context(), call.keys()[i]}.text() == text_of(owners[i]))
+      return call.leave_to_the_script();
     if (text_of(call.keys()[i]) == text_of(call.keys()[owners.size() + i]))
       return call.refuse("ERR a lock and its readers must be different keys");
   }

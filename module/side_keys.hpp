@@ -1,4 +1,5 @@
-/// The keys beside a lock, for the commands that are given its name alone: as src/script/names.hpp makes them.
+/// The keys beside a lock, for the commands that are given its name alone: as src/script/names.hpp makes
+/// them.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 /// One key of the keyspace, opened for reading and writing. Whatever changes it goes to replicas and into the
-/// append-only file as a plain command (SET, PEXPIREAT, DEL, ZADD, ZREM, HSET, HDEL), so these need no module;
-/// WATCH and keyspace notifications see what they would see of that command.
+/// append-only file as a plain command (SET, PEXPIREAT, DEL, ZADD, ZREM, HSET, HDEL), so these need no
+/// module; WATCH and keyspace notifications see what they would see of that command.
 #pragma once
 
 #include "abi.hpp"
@@ -43,8 +43,8 @@ class owned_string {
   abi::string* string_;
 };
 
-/// When keys expire. Making its text is a good part of what it costs to replicate a command, so one that was made
-/// is used for all keys, also of the next requests while they mean the same time.
+/// When keys expire. Making its text is a good part of what it costs to replicate a command, so one that was
+/// made is used for all keys, also of the next requests while they mean the same time.
 class expiry {
  public:
   explicit expiry(unix_ms when);

@@ -21,6 +21,11 @@ class token_counter {
   void mend() {
     if (is_remade()) key_->expire_at(call_.after(day));
   }
+  /// As last_given() in scripts/shared/acquire.lua: one that was given half a day ago lasts for a day from
+  /// now.
+  void keep() {
+    if (last_ && call_.now_us() - *last_ > day / 2 * 1000) key_->expire_at(call_.after(day));
+  }
   /// Nothing: the server can't write it.
   [[nodiscard]] std::optional<token_block> take(std::int64_t wanted);
   /// The last token that was given; nothing where none is known.
@@ -28,7 +33,8 @@ class token_counter {
 
  private:
   static constexpr std::int64_t day = 86'400'000;
-  /// One that lives for longer isn't told again to live for a day, which costs more than to ask how long it does.
+  /// One that lives for longer isn't told again to live for a day, which costs more than to ask how long it
+  /// does.
   static constexpr std::int64_t most_of_a_day = day - 3'600'000;
 
   request& call_;

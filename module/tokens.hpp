@@ -27,9 +27,9 @@ struct token_block {
   [[nodiscard]] std::int64_t last() const { return first + count - 1; }
 };
 
-/// `wanted` tokens or as many as fit, at least one. They end at the server's clock in microseconds, so that the
-/// counter tells when the lock was last taken; and never ahead of it, since a counter that was lost starts
-/// again at that clock. Where it is ahead (a clock set back) they follow the last one by one.
+/// `wanted` tokens or as many as fit, at least one. They end at the server's clock in microseconds, so that
+/// the counter tells when the lock was last taken; and never ahead of it, since a counter that was lost
+/// starts again at that clock. Where it is ahead (a clock set back) they follow the last one by one.
 [[nodiscard]] inline token_block next_tokens(std::optional<std::int64_t> counter, std::int64_t wanted,
                                              std::int64_t now_us) {
   auto const last = counter.value_or(now_us);

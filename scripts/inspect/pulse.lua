@@ -22,8 +22,20 @@ local function fields_of(hash, count)
   for i, field in ipairs(fields) do fields[i] = string.sub(field, 1, 128) end
   return 'fields ' .. count .. ' ' .. table.concat(fields, ' ')
 end
+-- The marker of permits says of how many so many are out.
 local function members_of(set, beside)
-  return 'of another type ' .. number('ZCARD', set) .. ' ' .. alive(set), number('ZCARD', beside .. 'permit_queue')
+  local first = redis.pcall('ZRANGE', set, '0', '0', 'WITHSCORES')
+  local marker = first.err and '' or string.sub(table.concat(first, ' '), 1, 160)
+  return 'of another type ' .. number('ZCARD', set) .. ' ' .. alive(set) .. ' ' .. marker, number('ZCARD', beside .. 'permit_queue')
+end
+-- Readers get the last token of a writer, so another reader is told by its id alone. Renewals change the order.
+local function readers_in(set)
+  local count = number('ZCARD', set)
+  local some = count <= 8 and redis.pcall('ZRANGE', set, '0', '-1') or {}
+  if some.err then some = {} end
+  for i, reader in ipairs(some) do some[i] = string.sub(reader, 1, 128) end
+  table.sort(some)
+  return 'readers ' .. count .. ' ' .. alive(set) .. ' ' .. table.concat(some, ' ')
 end
 -- The leader of an election says so after its grant. What a former one has said may still be there. Not with the value, which may be
 -- long, unless the user may lock, but has no right to HGET.
@@ -58,7 +70,7 @@ local function other_text_of(lock, text, beside)
     if count > 0 then return fields_of(lock, count), 0 end
     return members_of(lock, beside)
   elseif text == 'holdfast_readers' then
-    return 'readers ' .. number('ZCARD', beside .. 'readers') .. ' ' .. alive(beside .. 'readers'), 0
+    return readers_in(beside .. 'readers'), 0
   elseif string.sub(text, 1, 16) == 'holdfast_barrier' then
     return text .. number('ZCARD', beside .. 'arrived'), 0
   elseif text == '' and number('EXISTS', lock) == 0 then
@@ -81,7 +93,7 @@ for i = 1, #names, 2 do
   local waiting = any_waits and number('ZCARD', queue) or 0
   if text and string.byte(text, 37) == 58 and string.byte(text) ~= 32 then  -- an owner id: the text has its colon, and no space
     if any_leads and says_that_it_leads(text, string.sub(queue, 1, -6) .. 'leader') then more = 'leads' end
-  else  -- an owner id is never used twice, so it tells what the token does
+  else  -- an owner id is never used twice, so there it tells what the token does
     local beside, more_waiting = string.sub(queue, 1, -6)
     text, more_waiting = other_text_of(lock, text, beside)
     more, waiting = text_of(beside .. 'token', '31') or '', waiting + more_waiting

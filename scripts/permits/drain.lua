@@ -25,7 +25,10 @@ drop_expired()
 pcall(let_in, grant_ms)  -- as in release
 end_empty()
 local left = math.max((limit or 0) - out, 0)
-if left == 0 then return 0 end
+if left == 0 then
+  redis.pcall('SET', done, '0', 'PX', done_ms)  -- an earlier copy that comes later is to find none, too
+  return 0
+end
 local _, failure = once(done, left, done_ms, answered, 'SET', size, string.format('%.0f', out))
 if failure then return failure end
 set_limit(out)

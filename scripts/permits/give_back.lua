@@ -19,7 +19,8 @@ local takers = {unpack(ARGV, 7)}
 -- @include once
 -- @include lasting
 local busy = redis.call('EXISTS', done, queue)
-if busy > 0 and redis.call('EXISTS', done) == 1 then return 1 end
+local noted = busy > 0 and redis.call('GET', done)
+if noted then return string.find(noted, '^MISFIT') and redis.error_reply(noted) or 1 end
 -- Nobody waits, and the first of all has no lease, is this client's, and has so many: here, before the other functions are made, which
 -- cost more. Those behind it have none either, and the set is to last for the last of them.
 local first = busy == 0 and redis.pcall('ZRANGE', lock, '0', '1', 'WITHSCORES') or {}
@@ -65,6 +66,26 @@ local function next_hundred()
   rank = rank + 100
   return owners
 end
+-- What was taken from a taker by force is back already.
+local of_forced = {}
+for _, owner in ipairs(takers) do
+  local mark = string.sub(counter, 1, -6) .. 'done:' .. owner  -- as in release, and in include/abandoned
+  local forced = redis.pcall('GET', mark)
+  forced = type(forced) == 'string' and tonumber(string.match(forced, '^forced (%d+)$')) or 0
+  local back = math.min(forced, wanted)
+  wanted = wanted - back
+  if back > 0 then of_forced[#of_forced + 1] = {mark, forced - back} end
+end
+local function forget_forced()
+  for _, each in ipairs(of_forced) do
+    redis.call('SET', each[1], 'forced ' .. each[2], 'PX', '86400000')
+  end
+end
+if wanted == 0 and of_forced[1] then
+  local _, failure = once(done, 1, done_ms, answered, 'EXISTS', done)
+  if not failure then forget_forced() end
+  return failure or 1
+end
 for _, owner in ipairs(takers) do
   if redis.call('ZSCORE', lock, owner) then choose(owner) end
 end
@@ -84,8 +105,10 @@ for _, owner in ipairs(found < wanted and redis.call('ZRANGE', lock, '1', leased
   if not is_lasting(owner) then leased = leased + weight_in(lock, owner) end
 end
 if leased > 0 then
-  return redis.error_reply(string.format(
-    'MISFIT %.0f permits with leases, of an expiring_semaphore, not %.0f permits without leases, of a semaphore', leased, wanted))
+  local misfit = string.format(
+    'MISFIT %.0f permits with leases, of an expiring_semaphore, not %.0f permits without leases, of a semaphore', leased, wanted)
+  redis.pcall('SET', done, misfit, 'PX', done_ms)  -- an earlier copy that comes later is to do nothing, too
+  return redis.error_reply(misfit)
 end
 
 local total = math.min((limit or 0) + wanted - found, 2147483647)
@@ -108,6 +131,7 @@ local function take_from_chosen()
   out = out - found
 end
 take_from_chosen()
+forget_forced()
 set_limit(total)
 pcall(let_in, grant_ms)  -- as in release
 end_with_last()

@@ -1,4 +1,5 @@
--- Gives all permits of one owner back, and those that are left to the first in the queue.
+-- Gives all permits of one owner back, and those that are left to the first in the queue. Of one without a lease that is by force: it
+-- may be alive, and give them back, too, or send its request again, so for a day it is noted how many they were.
 -- Reply: 1 it had some; 0 it had none (any more); -1 the key is something else.
 local lock = KEYS[1]
 local counter = KEYS[2]
@@ -32,7 +33,9 @@ end
 -- @include permits
 -- @include end_with_last
 look(0)
+local had = by_force and weight_in(lock, owner)
 if not take_out(owner) then return 0 end
+if by_force then redis.pcall('SET', string.sub(counter, 1, -6) .. 'done:' .. owner, 'forced ' .. had, 'PX', '86400000') end
 drop_expired()
 -- Should a side key be spoilt, the permits are left all the same; the waiters find out by themselves.
 pcall(let_in, grant_ms)

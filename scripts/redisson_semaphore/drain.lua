@@ -12,6 +12,9 @@ local noted = redis.call('GET', done)
 if noted then return tonumber(noted) end
 local left, misfit = number_in(counter, 'the number of permits of a semaphore')
 if misfit then return misfit end
-if not left or left == 0 then return 0 end
+if not left or left == 0 then
+  redis.pcall('SET', done, '0', 'PX', done_ms)  -- an earlier copy that comes later is to find none, too
+  return 0
+end
 local _, failure = once(done, left, done_ms, answered, 'DECRBY', counter, left)
 return failure or left

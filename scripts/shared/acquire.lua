@@ -28,6 +28,7 @@ if there == 0 or beside then
   local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
   if last and last > 1e14 and (not beside or tonumber(beside) > now_ms) then
     local added = redis.call('ZADD', readers, string.format('%.0f', now_ms + ttl_ms), owner) == 1
+    if now_ms * 1000 - last > 43200000000 then redis.call('PEXPIRE', counter, '86400000') end  -- as in last_given
     if not beside then
       redis.call('SET', lock, 'holdfast_readers', 'PX', ttl_ms)
       redis.call('PEXPIRE', readers, ttl_ms)
@@ -47,10 +48,13 @@ end
 -- @include to_inbox
 -- @include let_readers_in
 -- @include enter_readers
--- The last token. A counter years behind the clock was lost, and is what the INCR of a fast request made of it: a new token.
+-- The last token. A counter years behind the clock was lost, and is what the INCR of a fast request made of it: a new token. One that
+-- was given half a day ago is by which searches find the lock, which readers have now: it lives for a day from here.
 local function last_given(last)
   last = tonumber(last)
-  return last and last > 1e14 and last or take_tokens(counter, last, 1)
+  if not last or last <= 1e14 then return take_tokens(counter, last, 1) end
+  if micros() - last > 43200000000 then redis.call('PEXPIRE', counter, '86400000') end
+  return last
 end
 -- Before anything is written: side keys of another kind end the script here.
 local last = redis.call('GET', counter)

@@ -18,6 +18,20 @@ constexpr milliseconds life = 24h;
 /// Twice in its life: one renewal may come late.
 constexpr std::chrono::nanoseconds pause = 12h;
 
+/// Nobody waits for the answer: a counter that is gone all the same is missed by searches alone.
+void prolong(lock_backend& backend, lock_queue const& queue, milliseconds const at_least) noexcept try {
+  if (!queue.lock_recipe().found_by_counter) return;
+  auto const last_for = std::to_string(std::max(life, at_least).count());
+  for (auto const name : queue.lock_recipe().all_names(queue.name())) {
+    auto const counter = names::token_counter(name);
+    net::request request{.slot = backend.slot_of(counter)};
+    resp::append_command(request.bytes, {"PEXPIRE", counter, last_for});
+    backend.send(std::move(request));
+  }
+} catch (std::bad_alloc const&) {
+  return;  // of a lease: half a day later it is sent again
+}
+
 }  // namespace
 
 std::chrono::nanoseconds::rep token_counters::half_day_of(time_point when) const noexcept {
@@ -32,19 +46,13 @@ void token_counters::renewed(lease_state const& lease, time_point before, time_p
   if (half_day_of(before) != half_day_of(sent_at) || lease.options().ttl > pause) prolong(lease);
 }
 
-/// Nobody waits for the answer: a counter that is gone all the same is missed by searches alone.
-void token_counters::prolong(lease_state const& lease) noexcept try {
-  auto const& queue = lease.queue();
-  if (!queue.lock_recipe().found_by_counter) return;
-  auto const last_for = std::to_string(std::max<milliseconds>(life, 2 * lease.options().ttl).count());
-  for (auto const name : queue.lock_recipe().all_names(queue.name())) {
-    auto const counter = names::token_counter(name);
-    net::request request{.slot = backend_.slot_of(counter)};
-    resp::append_command(request.bytes, {"PEXPIRE", counter, last_for});
-    backend_.send(std::move(request));
-  }
-} catch (std::bad_alloc const&) {
-  return;  // half a day later it is sent again
+void token_counters::prolong(lease_state const& lease) noexcept {
+  engine::prolong(backend_, lease.queue(), 2 * lease.options().ttl);
+}
+
+void keep_token_counters(lock_backend& backend, lock_queue const& queue,
+                         milliseconds const key_stays_for) noexcept {
+  if (key_stays_for > pause) prolong(backend, queue, key_stays_for);
 }
 
 }  // namespace holdfast::engine

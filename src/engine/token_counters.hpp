@@ -9,6 +9,10 @@
 
 namespace holdfast::engine {
 
+/// At once, for a key that stays when its lease has ended, so that nobody renews it: no command unless it is
+/// for more than half a day. Under the client's lock.
+void keep_token_counters(lock_backend& backend, lock_queue const& queue, milliseconds key_stays_for) noexcept;
+
 /// Costs a command for each lease in half a day, all of a client within one of its renewals, whose times are
 /// spread. Under the client's lock.
 class token_counters {

@@ -17,7 +17,8 @@ class lasting_permits : public permits {
     request.size = size;
     return recipes::plain::lasting_permits.acquire(lock_name, request);
   }
-  [[nodiscard]] call give_back(std::int64_t number, std::string_view client, std::int64_t offered = 0) {
+  [[nodiscard]] call give_back(std::int64_t number, std::string_view client, std::int64_t offered = 0,
+                               std::vector<std::string_view> const& takers = {}) {
     make_mark();
     return lua::give_back{.lock = keys_.lock,
                           .counter = keys_.counter,
@@ -31,7 +32,7 @@ class lasting_permits : public permits {
                           .grant_ms = 2000,
                           .publish = "PUBLISH",
                           .done_ms = day,
-                          .takers = {}}();
+                          .takers = {takers.begin(), takers.end()}}();
   }
   [[nodiscard]] call drain(std::int64_t offered = 0) {
     make_mark();
@@ -211,6 +212,46 @@ TEST_F(lasting_permits, are_drained_once) {
   EXPECT_THAT(run(drain()), is(0));
   EXPECT_THAT(run(give_back(1, client_of(caller))), is(1));
   EXPECT_THAT(run(counts()), is_list({1, 1, 0}));
+}
+
+TEST_F(lasting_permits, are_drained_of_none_by_a_copy_that_comes_late) {
+  auto const all = drain();
+  EXPECT_THAT(run(all), is(0));
+  EXPECT_THAT(run(give_back(3, client_of(caller))), is(1));
+  EXPECT_THAT(run(all), is(0));
+  EXPECT_THAT(run(counts()), is_list({3, 3, 0}));
+}
+
+TEST_F(lasting_permits, come_back_by_no_copy_of_a_request_that_was_refused) {
+  given_out(2, {{rival}});
+  auto const one = give_back(1, client_of(caller));
+  auto const refused = run(one);
+  ASSERT_TRUE(refused.is_error());
+  ASSERT_THAT(run(take(try_request(caller))), is_granted());
+  EXPECT_EQ(run(one).text, refused.text);
+  EXPECT_THAT(out(), testing::UnorderedElementsAre(party{a_}, party{rival}));
+}
+
+TEST_F(lasting_permits, taken_by_force_are_not_given_back_again) {
+  ASSERT_THAT(run(take(try_request(caller), 3, 4)), is_granted());
+  ASSERT_THAT(run(take(try_request(rival), 1, 4)), is_granted(last_token + 2));
+  ASSERT_THAT(run(release(a_)), is(1));
+  EXPECT_THAT(run(give_back(1, client_of(caller), 0, {a_})), is(1));
+  auto const rest = give_back(2, client_of(caller), 0, {a_});
+  EXPECT_THAT(run(rest), is(1));
+  EXPECT_THAT(run(rest), is(1)) << "sent again";
+  EXPECT_THAT(run(counts()), is_list({3, 4, 1}));
+  EXPECT_EQ(out(), (parties{{b_}}));
+  EXPECT_THAT(run(give_back(2, client_of(caller), 0, {a_, b_})), is(1));
+  EXPECT_THAT(run(counts()), is_list({5, 5, 0})) << "one is new";
+}
+
+TEST_F(lasting_permits, taken_by_force_are_not_taken_by_a_copy_that_comes_late) {
+  auto const request = take(try_request(caller), 1, 2);
+  ASSERT_THAT(run(request), is_granted());
+  ASSERT_THAT(run(release(a_)), is(1));
+  (void)run(request);
+  EXPECT_THAT(out(), testing::IsEmpty());
 }
 
 TEST_F(lasting_permits, are_drained_of_what_those_in_the_queue_leave) {

@@ -89,6 +89,26 @@ TEST_F(pulse_script, tells_who_has_a_lock_of_redissons) {
   EXPECT_NE(after({"HSET", lock_key, std::string{ben}, "1"}), before);
 }
 
+TEST_F(pulse_script, tells_one_reader_from_another) {
+  raw_.command({"SET", lock_key, "holdfast_readers", "PX", "20000"});
+  auto const readers = names::readers(lock_name);
+  auto const first = after({"ZADD", readers, "9000000000000", std::string{anna}});
+  raw_.command({"ZADD", readers, "9000000000001", std::string{ben}});
+  EXPECT_NE(after({"ZREM", readers, std::string{anna}}), first);
+  raw_.command({"ZADD", readers, "9000000000002", std::string{anna}});
+  auto const both = after({"ZADD", readers, "9000000000003", std::string{anna}});
+  EXPECT_EQ(after({"ZADD", readers, "9000000000004", std::string{ben}}), both) << "renewed";
+}
+
+TEST_F(pulse_script, tells_how_many_permits_there_are_and_are_out) {
+  raw_.command({"ZADD", lock_key, "-2", "holdfast_permits:4", "9000000000000", std::string{ben}});
+  auto const two = after({"PEXPIRE", lock_key, "20000"});
+  auto const one = after({"ZADD", lock_key, "-1", "holdfast_permits:4"});
+  EXPECT_NE(one, two);
+  raw_.command({"ZREM", lock_key, "holdfast_permits:4"});
+  EXPECT_NE(after({"ZADD", lock_key, "-1", "holdfast_permits:5"}), one);
+}
+
 TEST_F(pulse_script, differs_when_the_time_of_a_holder_of_several_is_over) {
   auto const alive = "9000000000000";
   raw_.command({"SET", lock_key, "holdfast_readers", "PX", "20000"});

@@ -106,6 +106,14 @@ TEST_F(redisson_semaphore, has_nothing_to_drain_before_it_is_given_permits) {
   EXPECT_EQ(state(), keys_and_values{});
 }
 
+TEST_F(redisson_semaphore, is_drained_of_none_by_a_copy_that_comes_late) {
+  auto const all = drain();
+  run(all, is(0));
+  run(add(3), is(1), {"3"});
+  run(all, is(0));
+  EXPECT_EQ(state(), permits_left("3"));
+}
+
 TEST_F(redisson_semaphore, keeps_the_ttl_that_java_gave_it) {
   command({"SET", name_, "5", "PX", "60000"});
   auto const kept_ttl = testing::AllOf(testing::Gt(50'000), testing::Le(60'000));

@@ -59,6 +59,35 @@ TEST_F(held_for_days, is_each_kind_with_leases) {
                                             "{several}:a", "{several}:b", "leader", "permits"));
 }
 
+TEST_F(held_for_days, is_one_permit_by_itself) {
+  expiring_semaphore permits{redis, "permits", 2, options};
+  (void)permits.acquire();  // the second goes without a script
+  auto const held = permits.acquire();
+  time.advance(25h);
+  EXPECT_THAT(found(), UnorderedElementsAre("permits"));
+}
+
+TEST_F(held_for_days, is_what_is_read_though_nobody_wrote_for_long) {
+  shared_mutex prices{redis, "prices", options};
+  (void)prices.acquire();
+  time.advance(14h);
+  client late = servers.connect();
+  time.advance(6h);
+  shared_mutex at_late{late, "prices", options};
+  auto const held = at_late.acquire_shared();
+  time.advance(5h);
+  EXPECT_THAT(found(), UnorderedElementsAre("prices"));
+}
+
+TEST_F(held_for_days, is_a_key_that_is_left_for_days) {
+  mutex m{redis, "nightly", options};
+  auto held = m.acquire();
+  time.advance(20h);
+  held.keep_for(72h);
+  time.advance(30h);
+  EXPECT_THAT(found(), UnorderedElementsAre("nightly"));
+}
+
 TEST_F(held_for_days, is_a_lock_whose_ttl_is_days) {
   mutex m{redis, "orders", {.ttl = 96h}};
   auto const held = m.acquire();

@@ -6,6 +6,7 @@
 
 #include "engine/failure.hpp"
 #include "engine/release/pauses.hpp"
+#include "engine/token_counters.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -91,6 +92,7 @@ void kept_keys::send(std::shared_ptr<leaving> const& pending, time_point now) {
   auto const remaining = std::max(std::chrono::ceil<milliseconds>(pending->until - now), milliseconds{1});
   auto const& queue = *pending->queue;
   auto const owner = client_.owner_id(pending->number);
+  keep_token_counters(backend_, queue, remaining);
   backend_.set_ttl(
       queue.lock_recipe(), remaining, {.name = queue.name(), .owner = owner},
       [this, pending](answer<ownership>&& result) { on_response(pending, result, boot_clock::now()); },

@@ -94,15 +94,17 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
 }  // namespace permit_calls
 }  // namespace
 
-constinit engine::recipe const permits{.kind = history::kind::permits,
-                                       .order = order::strict,
-                                       .sharing = sharing::counted,
-                                       .acquire = permit_calls::acquire,
-                                       .fast_acquire = permit_calls::fast_acquire,
-                                       .release = permit_calls::release,
-                                       .fast_release = permit_calls::fast_release,
-                                       .abandon = permit_calls::abandon,
-                                       .renew = permit_calls::renew};
+constinit engine::recipe const permits{
+    .kind = history::kind::permits,
+    .order = order::strict,
+    .sharing = sharing::counted,
+    .found_by_counter = true,  // one permit by itself is a text, and no set
+    .acquire = permit_calls::acquire,
+    .fast_acquire = permit_calls::fast_acquire,
+    .release = permit_calls::release,
+    .fast_release = permit_calls::fast_release,
+    .abandon = permit_calls::abandon,
+    .renew = permit_calls::renew};
 
 constinit engine::recipe const lasting_permits{.kind = history::kind::semaphore,
                                                .order = order::strict,

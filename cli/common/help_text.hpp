@@ -112,6 +112,7 @@ Which Redis
     redis+cluster://h1,h2                        a cluster; h1 and h2 are some of its nodes
     redis+quorum://h1,h2,h3                      independent masters that vote; it excludes --fair, --shared,
                                                  --exclusive, --slots and --replicas
+    etcd://h1,h2,h3[/prefix]                     members of a cluster of etcd, in a build that has it (docs/etcd.md)
   For TLS a URL begins with rediss. Parameters follow after a ?, with & between them:
     ca= cert= key= verify=yes|no   for TLS: files in PEM
     wire=redisson                  locks as Redisson has them
@@ -171,7 +172,7 @@ Examples
   holdfast run --once-per hour --label 'hourly report' report -- report --hourly   # cron on several hosts
   holdfast run --once-per day --offset 6h --retry-failed backup -- ./backup        # cron every 10 minutes
   holdfast run --slots 3 encoder -- ./encode                     # at most three hosts at a time
-  holdfast run --replicas 1 deploy:web -- ./deploy               # survives the loss of the master
+  holdfast run --replicas 1 deploy:web -- ./deploy               # begins when a replica has the lock, too
   holdfast run account:7 --with-shared rates --with-slots 2:api -- ./bill 7        # all of them or none
   holdfast run --shared prices -- ./report                       # not while somebody runs --exclusive prices
   holdfast run --no-wait --wait-server 5m warm-up -- ./warm      # at boot, when Redis may come later

@@ -12,9 +12,9 @@ namespace holdfast::cli {
 enum class on_lost { term, kill, warn };
 
 /// SIGTERM is due while some time of the lease remains (the grace), SIGKILL in its last bit. Renewals come
-/// every third of the ttl, so a renewed lease always has more than the grace left. A lease that was handed
-/// over begins with a short grant instead of the ttl; until its renewal grace and last bit are parts of the
-/// grant.
+/// every third of the ttl, so a renewed lease always has more than the grace left. A lease that a message
+/// granted begins with a short grant instead of the ttl. Until it is renewed, the grace and the last bit are
+/// fractions of that grant.
 class loss_watch {
  public:
   using time = std::chrono::nanoseconds;  ///< since any fixed point; includes suspended time

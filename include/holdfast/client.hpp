@@ -34,10 +34,10 @@ struct client_stats {
   std::uint64_t granted = 0;      ///< of these: by a message from the releasing process
   std::uint64_t waits = 0;        ///< acquisitions that found the lock busy
   std::uint64_t rechecks = 0;     ///< times a waiter asked again because its timer ran out, not for a message
-  std::uint64_t timed_out = 0;    ///< waits that ended without the lock (time-out or cancellation)
+  std::uint64_t timed_out = 0;    ///< waits that ended without the lock because their time was up
   std::uint64_t released = 0;     ///< releases that the server confirmed
   std::uint64_t renewals = 0;     ///< leases renewed
-  std::uint64_t renewal_failures = 0;  ///< renewals that were not answered and were tried again
+  std::uint64_t renewal_failures = 0;  ///< renewals that got no answer, or were refused, and are tried again
   std::uint64_t lost = 0;              ///< leases lost, any cause
 
   // Of requests that a script could serve, each time that they were sent.

@@ -47,10 +47,10 @@ HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(release_result) noexcep
 
 /// Owns one acquisition. Move-only; releases in its destructor.
 ///
-/// *Guarantees.* While valid() is true, no other lease of the same name is valid anywhere, as long as the
-/// server keeps what it acknowledged and clock rates differ by under 1 %. The deadline behind valid() counts
-/// from before the request was sent, so it passes before the server gives the lock to anybody else. The clock
-/// is CLOCK_BOOTTIME, which goes on while the machine is suspended.
+/// *Guarantees.* While valid() is true, no lease that it excludes is valid anywhere (of a mutex: no other
+/// lease of the name), as long as the server keeps what it acknowledged and clock rates differ by under 1 %.
+/// The deadline behind valid() counts from before the request was sent, so it passes before the server gives
+/// the lock to anybody else. The clock is CLOCK_BOOTTIME, which goes on while the machine is suspended.
 ///
 /// *Not guaranteed.* Work in progress doesn't stop by itself. Look at lost(), or pass token() with each write
 /// to a store that refuses older tokens.
@@ -82,8 +82,8 @@ class HOLDFAST_EXPORT [[nodiscard]] lease {
   /// Time left until the deadline; zero if it is lost or released. Grows with each renewal. No request.
   [[nodiscard]] std::chrono::nanoseconds remaining() const noexcept;
 
-  /// The fencing token. It is greater than that of each earlier lease of the name, whatever crashed in
-  /// between.
+  /// The fencing token: greater than that of each earlier lease of the name, whatever crashed in between. A
+  /// reader's is no less than that of the last writer. 0: the kind has none on this wire.
   [[nodiscard]] std::int64_t token() const noexcept;
 
   /// The name that is locked; empty without a lease. For several names (multi_mutex) it is the text that
@@ -122,15 +122,16 @@ class HOLDFAST_EXPORT [[nodiscard]] lease {
   /// then.
   void async_renew(move_only_function<void(std::exception_ptr)> done);
 
-  /// What the destructor does from now on, in place of lock_options::on_destroy. It counts for this
-  /// acquisition: for what recursive_mutex::reenter(), an upgrade or a downgrade, or a wait for a condition
-  /// makes of it, too. Leases that come by <holdfast/coroutine.hpp> or <holdfast/asio.hpp> have `async`.
+  /// What the destructor does from now on, in place of lock_options::on_destroy. It holds for this
+  /// acquisition, and so for the lease that recursive_mutex::reenter(), an upgrade, a downgrade or a wait for
+  /// a condition makes of it. Leases that come by <holdfast/coroutine.hpp> or <holdfast/asio.hpp> have
+  /// `async`.
   void on_destroy(holdfast::release how) noexcept;
 
-  /// Gives the lock back: one request, or none if the lock passes to a waiter in this process. Renewal stops
-  /// before the request is sent. Waits for the answer at most reply_timeout + connect_timeout
-  /// (client_options). A release that isn't answered goes on in the background until the ttl is over.
-  /// Afterwards this object holds no lease.
+  /// Gives the lock back: one request; two if the first, a short one, finds that others wait; none if the
+  /// lock is handed to a waiter in this process. Renewal stops before the request is sent. Waits for the
+  /// answer at most reply_timeout + connect_timeout (client_options). A release that isn't answered goes on
+  /// in the background until the ttl is over. Afterwards this object holds no lease.
   release_result release() noexcept;
 
   /// The same without waiting. `done` is called once with the outcome. It may be empty.

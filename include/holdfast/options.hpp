@@ -64,7 +64,7 @@ enum class release {
   async,  ///< sends the release, and returns at once: see lease::async_release()
 };
 
-/// Options of one lock. The defaults suit most programs. Each comment says when to leave an option alone.
+/// Options of one lock. The defaults suit most programs.
 struct lock_options {
   /// How long the server keeps the lock after the last renewal, and so how long others wait if this process
   /// dies. 10 ms to a year. A shorter ttl recovers sooner from a crash; a longer one survives longer outages
@@ -157,8 +157,8 @@ struct lock_options {
   /// release hands the lock to it. Measured by the server's clock.
   milliseconds starvation_limit{100};
 
-  /// How many times in a row, and for how long, the lock may pass between callers of one process without
-  /// asking the server, while others may be waiting elsewhere. 0 turns handoff off.
+  /// How many times in a row, and for how long, the lock may be handed on between callers of one process
+  /// without asking the server, while others may be waiting elsewhere. 0 turns handoff off.
   int handoff_limit = 64;
   milliseconds handoff_time{10};
 

@@ -37,21 +37,18 @@ namespace holdfast {
 /// - *Tokens.* That of a writer is greater than that of every lease before. That of a reader is no less than
 ///   that of the last writer, and may be the same.
 /// - *Dead holders and waiters.* Each reader has a deadline of its own in the server, so a dead one delays a
-/// writer
-///   by what is left of its own ttl. A dead writer that waits delays readers by no more than a re-check, one
-///   whose process stands still by a second and a re-check.
+///   writer by what is left of its own ttl. A dead writer that waits delays readers by no more than a
+///   re-check, one whose process stands still by a second and a re-check.
 /// - *Upgrade.* One caller at a time may have the upgrade lease: it reads beside the others, and turns into a
 ///   writer when they have gone (upgrade()), ahead of all that wait. So two that read and want to write don't
 ///   wait for each other: the second one waits for the upgrade lease. A dead one delays others by what is
 ///   left of its own ttl. With `prefer_readers` readers overtake who waits to upgrade, as they overtake
 ///   writers. Its functions are those of upgradable_lock.
 /// - *Inside one process* readers that come within a millisecond of one another share one acquisition (at
-/// most
-///   handoff_limit of them; with `prefer_readers` for handoff_time). Each has a lease of its own; they share
-///   owner(). A writer never hands the lock over in the process: the server chooses.
+///   most handoff_limit of them; with `prefer_readers` for handoff_time). Each has a lease of its own; they
+///   share owner(). A writer never hands the lock over in the process: the server chooses.
 /// - *Cost.* Free: one request to acquire, one to release. A release wakes one writer, or the readers at the
-/// head
-///   of the queue, each process of them with one message.
+///   head of the queue, each process of them with one message.
 /// - *Not guaranteed.* `fair` needs messages: among those that poll (wake::poll) there is no order.
 ///
 /// *On Redisson's wire* this is an RReadWriteLock. It isn't the same lock as a mutex of its name: the second

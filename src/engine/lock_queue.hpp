@@ -122,7 +122,8 @@ struct contender : contender_hook {
   bool acknowledged = false;    ///< by as many as the first caller wants; since the last request
   bool answered = false;        ///< the server has replied once: outages are waited out from now on
   int ghosts = 0;               ///< how often a ghost was cleared out of its way
-  time_point back_until{};  ///< it gives way to the lock's other side, until then at least; {}: it doesn't
+  time_point back_until{};  ///< it gives way to the lock's other side until then, or while its own queue has
+                            ///< leases; {}: it doesn't
   time_point asked_at{};    ///< when the last request was sent that got a busy reply
   std::int64_t counter{};   ///< the newest token then: a grant with an older one is over already
   struct {

@@ -1,4 +1,4 @@
-/// The std shape of a lock: the lease that each thread holds.
+/// Which thread holds which lease of one lock object.
 #pragma once
 
 #include <algorithm>

@@ -105,10 +105,10 @@ for _, owner in ipairs(found < wanted and redis.call('ZRANGE', lock, '1', leased
   if not is_lasting(owner) then leased = leased + weight_in(lock, owner) end
 end
 if leased > 0 then
-  local misfit = string.format(
+  local refusal = string.format(
     'MISFIT %.0f permits with leases, of an expiring_semaphore, not %.0f permits without leases, of a semaphore', leased, wanted)
-  redis.pcall('SET', done, misfit, 'PX', done_ms)  -- an earlier copy that comes later is to do nothing, too
-  return redis.error_reply(misfit)
+  redis.pcall('SET', done, refusal, 'PX', done_ms)  -- an earlier copy that comes later is to do nothing, too
+  return redis.error_reply(refusal)
 end
 
 local total = math.min((limit or 0) + wanted - found, 2147483647)

@@ -18,7 +18,8 @@ contenders::contenders(reactor::loop& loop, client_constants const& client, clie
       events_{std::move(handlers)},
       mending_{[this] { events_.mend(); }} {}
 
-/// The timer and `contenders_` point back at the queue, which is pinned by the callers that the contender is for.
+/// The timer and `contenders_` point back at the queue, which is pinned by the callers that the contender is
+/// for.
 contender& contenders::open(lock_queue& queue, time_point now) {
   auto const& first = queue.waiters.front();
   auto const& options = first.options->options;

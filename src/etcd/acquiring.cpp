@@ -265,6 +265,11 @@ void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>
   auto const* const found = result.outcome();
   // The engine forgets who has tried in vain, though an earlier copy of the request may still be carried out.
   auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !asked->join;
+  // Any of its requests may have made the key, not the last one alone.
+  if (own->revision != 0 || own->unsure) {
+    if (auto* const failure = std::get_if<engine::failed>(&result.content)) failure->sent = true;
+    if (auto* const refusal = std::get_if<engine::refused>(&result.content)) refusal->resent = true;
+  }
   auto done = std::exchange(asked->done, {});
   done(std::move(result));
   auto const waits = own->revision != 0 || !own->watches.empty();

@@ -52,6 +52,7 @@ void acquiring::put_permit(attempt_ptr const& asked, permit_terms const& terms) 
   auto key = keys::permit_place(folder, terms.size, own.amount, own.lease->id, own.owner);
   if (own.unsure && own.key != key) places::leave_behind(own);  // the number has changed meanwhile
   own.key = std::move(key);
+  std::erase(own.lease->left_behind, own.key);  // it is wanted again
   transaction request{.when = {{.key = own.key, .equals = std::int64_t{0}}},
                       .then = {put{.key = own.key, .value = own.value, .lease = own.lease->id}},
                       .otherwise = {range{.key = own.key}}};

@@ -40,20 +40,20 @@ ADAPTERS = {"asio": re.compile(r"(boost/)?asio/(posix/)?[a-z_0-9]+\.hpp|boost/sy
 
 def wrong_in_src(file, quote, name):
     """Why `file` (relative to src/) may not include `name`, or None."""
-    of_file = file.split("/")[0]
-    if of_file not in LAYERS:
-        return None if "/" not in file else f"{of_file}/ is no layer; tools/check_layers.py lists them"
-    of_included = name.split("/")[0]
-    if of_included == EMBEDDED:
-        return None if of_file in EMBEDDED_FOR else f"{of_file} must not know the scripts"
+    layer = file.split("/")[0]
+    if layer not in LAYERS:
+        return None if "/" not in file else f"{layer}/ is no layer; tools/check_layers.py lists them"
+    included_layer = name.split("/")[0]
+    if included_layer == EMBEDDED:
+        return None if layer in EMBEDDED_FOR else f"{layer} must not know the scripts"
     if quote == "<":
         return None
-    if of_included == "holdfast":
+    if included_layer == "holdfast":
         return f"write <{name}>"
-    if of_included not in LAYERS:
+    if included_layer not in LAYERS:
         return f"write the layer's folder in front of {name}"
-    if LAYERS.index(of_included) > LAYERS.index(of_file):
-        return f"{of_file} must not know {of_included}"
+    if LAYERS.index(included_layer) > LAYERS.index(layer):
+        return f"{layer} must not know {included_layer}"
     return None
 
 
@@ -61,16 +61,16 @@ def wrong_in_cli(file, quote, name):
     """Why `file` (relative to cli/) may not include `name`, or None."""
     if quote == "<" or "/" not in file:
         return None
-    of_file, of_included = file.split("/")[0], name.split("/")[0]
-    if of_file not in CLI_LAYERS and of_file not in CLI_COMMANDS:
-        return f"{of_file}/ is no layer of the command; tools/check_layers.py lists them"
-    if of_included in LAYERS:
+    layer, included_layer = file.split("/")[0], name.split("/")[0]
+    if layer not in CLI_LAYERS and layer not in CLI_COMMANDS:
+        return f"{layer}/ is no layer of the command; tools/check_layers.py lists them"
+    if included_layer in LAYERS:
         return None if CLI_MAY_USE.fullmatch(name) else f"the command must not know {name}"
-    if of_included in CLI_USES.get(of_file, ()):
+    if included_layer in CLI_USES.get(layer, ()):
         return None
-    if of_included in (of_file, *CLI_LAYERS[: CLI_LAYERS.index(of_file) if of_file in CLI_LAYERS else None]):
+    if included_layer in (layer, *CLI_LAYERS[: CLI_LAYERS.index(layer) if layer in CLI_LAYERS else None]):
         return None
-    return f"{of_file} must not know {of_included}"
+    return f"{layer} must not know {included_layer}"
 
 
 def wrong_in_public(file, quote, name):

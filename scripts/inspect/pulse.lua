@@ -16,26 +16,23 @@ local function text_of(key, last)
 end
 -- Those whose time is over stay in their set until somebody else comes.
 local function alive(set) return number('ZCOUNT', set, string.format('(%.0f', math.floor(micros() / 1000)), '+inf') end
--- One of Redisson's locks says in its fields who has it.
-local function fields_of(hash, count)
-  local fields = count <= 8 and redis.pcall('HKEYS', hash) or {}
-  for i, field in ipairs(fields) do fields[i] = string.sub(field, 1, 128) end
-  return 'fields ' .. count .. ' ' .. table.concat(fields, ' ')
+-- How many there are, and who, if they are few. Renewals change the order.
+local function who(count, ...)
+  local ids = count <= 8 and redis.pcall(...) or {}
+  for i, id in ipairs(ids) do ids[i] = string.sub(id, 1, 128) end
+  table.sort(ids)
+  return count .. ' ' .. table.concat(ids, ' ')
 end
+-- One of Redisson's locks says in its fields who has it.
+local function fields_of(hash, count) return 'fields ' .. who(count, 'HKEYS', hash) end
 -- The marker of permits says of how many so many are out.
 local function members_of(set, beside)
-  local first = redis.pcall('ZRANGE', set, '0', '0', 'WITHSCORES')
-  local marker = first.err and '' or string.sub(table.concat(first, ' '), 1, 160)
+  local marker = string.sub(table.concat(redis.pcall('ZRANGE', set, '0', '0', 'WITHSCORES'), ' '), 1, 160)
   return 'of another type ' .. number('ZCARD', set) .. ' ' .. alive(set) .. ' ' .. marker, number('ZCARD', beside .. 'permit_queue')
 end
--- Readers get the last token of a writer, so another reader is told by its id alone. Renewals change the order.
+-- Readers get the last token of a writer, so another reader is told by its id alone.
 local function readers_in(set)
-  local count = number('ZCARD', set)
-  local some = count <= 8 and redis.pcall('ZRANGE', set, '0', '-1') or {}
-  if some.err then some = {} end
-  for i, reader in ipairs(some) do some[i] = string.sub(reader, 1, 128) end
-  table.sort(some)
-  return 'readers ' .. count .. ' ' .. alive(set) .. ' ' .. table.concat(some, ' ')
+  return 'readers ' .. alive(set) .. ' ' .. who(number('ZCARD', set), 'ZRANGE', set, '0', '-1')
 end
 -- The leader of an election says so after its grant. What a former one has said may still be there. Not with the value, which may be
 -- long, unless the user may lock, but has no right to HGET.

@@ -69,7 +69,7 @@ end
 -- What was taken from a taker by force is back already.
 local of_forced = {}
 for _, owner in ipairs(takers) do
-  local mark = string.sub(counter, 1, -6) .. 'done:' .. owner  -- as in release, and in include/abandoned
+  local mark = string.sub(counter, 1, -6) .. 'done:' .. owner  -- as in include/abandoned
   local forced = redis.pcall('GET', mark)
   forced = type(forced) == 'string' and tonumber(string.match(forced, '^forced (%d+)$')) or 0
   local back = math.min(forced, wanted)

@@ -32,10 +32,11 @@ end
 -- @include to_inbox
 -- @include permits
 -- @include end_with_last
+-- @include abandoned
 look(0)
-local had = by_force and weight_in(lock, owner)
+local had = weight_in(lock, owner)
 if not take_out(owner) then return 0 end
-if by_force then redis.pcall('SET', string.sub(counter, 1, -6) .. 'done:' .. owner, 'forced ' .. had, 'PX', '86400000') end
+if abandoned then redis.pcall('SET', abandoned, 'forced ' .. had, 'PX', '86400000') end
 drop_expired()
 -- Should a side key be spoilt, the permits are left all the same; the waiters find out by themselves.
 pcall(let_in, grant_ms)

@@ -68,9 +68,8 @@ struct acquire_request {
   int amount = 1;     ///< permits requested; on Redisson's wire something else: see lock_binding::acquire
   int size = 0;       ///< the permits of a semaphore that has none yet, when its object was told; else 0
   bool join = false;  ///< wait in the queue when it is busy
-  bool listening = false;  ///< the channels of the contender are subscribed
-  std::string_view
-      ticket{};  ///< since when it waits, by the server's clock, from an earlier request; empty: not yet
+  bool listening = false;              ///< the channels of the contender are subscribed
+  std::string_view ticket{};           ///< since when it waits, by the server's clock; empty: not known yet
   std::chrono::microseconds waited{};  ///< how long the caller has been waiting, by its own clock
   std::int64_t newest = 0;             ///< the newest token it has seen; 0: none yet
   std::uint64_t number = 0;            ///< of a vote: see quorum::number_to

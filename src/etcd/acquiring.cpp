@@ -230,11 +230,13 @@ void acquiring::finish_granted(attempt_ptr const& asked) {
   watching_.unwatch(own);
   auto const lease = own.lease;
   if (boot_clock::now() - lease->alive_from > std::chrono::nanoseconds{lease->ttl} / 2) {
-    leases_.confirm(lease, [this, asked](bool alive) {
-      if (alive) {
+    leases_.confirm(lease, asked->send, [this, asked](client_lease::confirmation found) {
+      if (found == client_lease::confirmation::alive) {
         look(asked);
-      } else {
+      } else if (found == client_lease::confirmation::over) {
         begin(asked);
+      } else {
+        finish(asked, {.content = engine::failed{.reason = leases_.unanswered(), .sent = true}});
       }
     });
     return;

@@ -35,6 +35,9 @@ class acquiring {
     scripting::send_options send{};
     handler done{};
     int beginnings = 0;
+    bool by_place = false;  ///< it makes its place in any case, and leaves it if it would have to wait
+
+    [[nodiscard]] bool takes_place() const noexcept { return join || by_place; }
   };
   using attempt_ptr = std::shared_ptr<attempt>;
 

@@ -63,7 +63,7 @@ void acquiring::put_permit(attempt_ptr const& asked, permit_terms const& terms) 
     auto const permits = keys::permits_of(folder);
     request.when.push_back({.key = permits, .end = keys::end_of(permits), .made_before = terms.made_before});
   }
-  if (asked->join) permit_position::ask(request.then, folder, 0);
+  if (asked->takes_place()) permit_position::ask(request.then, folder, 0);
   server_.transact(std::move(request), asked->send,
                    [this, asked](response<outcome>&& answer) { on_permit_made(asked, std::move(answer)); });
 }
@@ -75,7 +75,7 @@ void acquiring::on_permit_made(attempt_ptr const& asked, response<outcome>&& ans
   auto& answers = answer.value.answers;
   if (answer.value.succeeded) {
     own.revision = revision;
-    if (asked->join) {
+    if (asked->takes_place()) {
       on_permit_position(asked, permit_position{own.key, own.amount, std::span{answers}.subspan(1)},
                          revision);
     } else {
@@ -138,13 +138,15 @@ void acquiring::on_surveyed(attempt_ptr const& asked, response<outcome>&& answer
     finish_busy(asked, std::move(reply));
     return;
   }
-  if (++asked->beginnings > most_beginnings) {  // others have come each time
+  if (++asked->beginnings > 2 * most_beginnings) {  // the number has changed each time
     finish_busy(asked, std::move(reply));
     return;
   }
-  put_permit(
-      asked,
-      {.size = terms.size, .text = terms.text, .made_before = asked->join ? 0 : answer.value.revision + 1});
+  // Others have come each time, though there were permits for all: now it takes its place among them.
+  asked->by_place = asked->beginnings > most_beginnings;
+  put_permit(asked, {.size = terms.size,
+                     .text = terms.text,
+                     .made_before = asked->takes_place() ? 0 : answer.value.revision + 1});
 }
 
 void acquiring::on_permit_position(attempt_ptr const& asked, permit_position const& position,
@@ -159,13 +161,13 @@ void acquiring::on_permit_position(attempt_ptr const& asked, permit_position con
   auto reply = busy_behind(own, position.first);
   reply.permits = position.size;
   reply.out = position.out;
-  if (!position.too_many) {
+  if (asked->join && !position.too_many) {
     watching_.watch_all(asked->own, position.waits_for, keys::size_of(keys::folder(prefix_, own.name)),
                         revision + 1);
     finish_busy(asked, std::move(reply));
     return;
   }
-  // There are fewer by now than it wants, and nobody behind it would get any.
+  // It doesn't wait, or there are fewer by now than it wants, and nobody behind it would get any.
   remove_key(asked, own.key, own.revision, [this, asked, reply, revision] {
     asked->own->revision = 0;
     wait_without_place(asked, reply, revision);

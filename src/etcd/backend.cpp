@@ -30,11 +30,7 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
       renewing_{loop, places_, leases_, watching_, holding_, server_, *mail_},
       observing_{loop, *channel_, listeners_, watching_, prefix_},
       latching_{client, prefix_, places_, watching_, server_, *channel_},
-      viewing_{server_,
-               prefix_,
-               client.uuid,
-               client.options.label,
-               latching_,
+      viewing_{server_, prefix_, client, latching_,
                [this](std::string const& name, std::string const& first, std::int64_t revision) {
                  observing_.observe(name, first, revision);
                }} {}
@@ -44,8 +40,9 @@ backend::~backend() { mail_->close(); }
 /// They come from threads of the channel.
 channel_events backend::events_for_client() {
   return {.alive =
-              [this, mail = mail_](std::int64_t lease, std::chrono::seconds ttl, std::uint64_t term) {
-                mail->put([this, lease, ttl, term] { leases_.on_alive(lease, ttl, term); });
+              [this, mail = mail_](std::int64_t lease, std::uint64_t number, std::chrono::seconds ttl,
+                                   std::uint64_t term) {
+                mail->put([this, lease, number, ttl, term] { leases_.on_alive(lease, number, ttl, term); });
               },
           .keep_alive_broken =
               [this, mail = mail_](status const& /*ended*/) { mail->put([this] { leases_.on_broken(); }); },

@@ -13,8 +13,9 @@ namespace holdfast::etcd {
 
 /// The calls come from threads of the channel's own, without any lock, and not behind its destructor.
 struct channel_events {
-  /// The answer to keep_alive(), in that term. Zero: there is no such lease any more.
-  std::function<void(std::int64_t lease, std::chrono::seconds ttl, std::uint64_t term)> alive;
+  /// The answer to keep_alive() with that number, in that term. Zero: there is no such lease any more.
+  std::function<void(std::int64_t lease, std::uint64_t number, std::chrono::seconds ttl, std::uint64_t term)>
+      alive;
   /// The stream is gone: those keep-alives without an answer won't get one.
   std::function<void(status)> keep_alive_broken;
   /// The key of that watch was deleted. It is called once for each watch(): this, or watch_over.
@@ -45,8 +46,8 @@ class channel {
   /// What all endpoints say, also where no other request can be made.
   virtual void examine(milliseconds timeout, std::function<void(cluster_view)> done) = 0;
 
-  /// All over one stream, in order.
-  virtual void keep_alive(std::int64_t lease) = 0;
+  /// All over one stream. The caller chooses the numbers.
+  virtual void keep_alive(std::int64_t lease, std::uint64_t number) = 0;
 
   enum class interest : std::uint8_t { deletion, addition, all_changes };
   /// All over one stream. Watches one key, or the keys up to `end`, from that revision of the store on. The
@@ -62,7 +63,7 @@ class channel {
 /// What the shared object exports, under the name `channel_entry`. It is changed with each change of this
 /// file or of messages.hpp.
 using open_channel = channel* (*)(settings const&, channel_events const&);
-inline constexpr auto channel_entry = "holdfast_etcd_channel_4";
+inline constexpr auto channel_entry = "holdfast_etcd_channel_5";
 
 /// Loads the shared object, once. Throws errc::bad_url that says which package is missing; `url` is for the
 /// message.

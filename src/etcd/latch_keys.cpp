@@ -13,6 +13,7 @@ namespace {
 constexpr std::string_view latch{"latch"};
 constexpr std::string_view time{"latch-time"};
 constexpr std::string_view counted{"latch-counted-"};
+constexpr std::string_view set_by{"latch-set-"};
 constexpr std::string_view mark_of_latch{"holdfast latch "};
 constexpr std::string_view with_time{"ends "};
 /// As of a latch on Redis; sums of them stay far from the limits of their type.
@@ -24,6 +25,9 @@ constexpr char of_request = 'r';
 
 std::string latch_of(std::string_view folder) { return below(folder, latch); }
 std::string latch_time_of(std::string_view folder) { return below(folder, time); }
+std::string latch_set_by(std::string_view folder, std::string_view request) {
+  return below(folder, set_by).append(request);
+}
 std::string counted_of(std::string_view folder) { return below(folder, counted); }
 
 std::string counted_by(std::string_view folder, std::int64_t number, bool named,

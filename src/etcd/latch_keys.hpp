@@ -18,6 +18,8 @@ namespace holdfast::etcd::keys {
 [[nodiscard]] std::string latch_of(std::string_view folder);
 /// It is there until the time of the latch is over.
 [[nodiscard]] std::string latch_time_of(std::string_view folder);
+/// It is there while the request that has set the latch may be carried out again.
+[[nodiscard]] std::string latch_set_by(std::string_view folder, std::string_view request);
 /// What the keys of those begin with that have counted the latch down.
 [[nodiscard]] std::string counted_of(std::string_view folder);
 /// The key of one of them. `named`: it counts once, whoever says so.

@@ -12,6 +12,8 @@ namespace {
 
 /// How long a latch whose time is over says so.
 constexpr std::chrono::seconds told = std::chrono::weeks{1};
+/// Longer than a request is sent again and again. It is revoked as soon as there is an answer.
+constexpr std::chrono::seconds longest_ticket{60};
 constexpr milliseconds revoke_timeout{2'000};
 
 }  // namespace
@@ -46,15 +48,19 @@ std::shared_ptr<error const> latching::expired(std::string const& name, latch_re
                          " times of " + std::to_string(seen.of) + "; set it anew, or open it");
 }
 
-/// They go together, or some that count would be those of the next latch.
+/// They go together, or some that count would be those of the next latch. What says that a request has set it
+/// stays: see `put`.
 void latching::remove_all(std::string const& name, std::string const& text, handler<bool> done) {
   auto const folder = keys::folder(prefix_, name);
   auto const latch = keys::latch_of(folder);
-  server_.transact(
-      {.when = {{.key = latch, .equals = text}}, .then = {remove{.key = latch, .end = keys::end_of(latch)}}},
-      {}, [this, done = std::move(done)](response<outcome>&& answer) {
-        done(server_.failure_of(answer), answer.ok() && (answer.value.succeeded || answer.resent));
-      });
+  auto const counted = keys::counted_of(folder);
+  server_.transact({.when = {{.key = latch, .equals = text}},
+                    .then = {remove{.key = latch}, remove{.key = keys::latch_time_of(folder)},
+                             remove{.key = counted, .end = keys::end_of(counted)}}},
+                   {}, [this, done = std::move(done)](response<outcome>&& answer) {
+                     done(server_.failure_of(answer),
+                          answer.ok() && (answer.value.succeeded || answer.resent));
+                   });
 }
 
 struct latching::wait_under_way {
@@ -123,7 +129,9 @@ struct latching::setting {
   std::string name{};
   std::int64_t number = 0;
   std::chrono::seconds open_for{};  ///< 0: for any time
+  std::string by{};                 ///< of this request
   std::string text{};
+  std::int64_t ticket = 0;  ///< the lease without which it isn't carried out
   std::int64_t time_lease = 0;
   std::int64_t lease = 0;
   handler<bool> done{};
@@ -135,17 +143,21 @@ void latching::set(std::string const& name, std::int64_t number, std::chrono::mi
   asked->name = name;
   asked->number = number;
   asked->open_for = std::chrono::ceil<std::chrono::seconds>(expires_after);
-  asked->text = keys::latch_text(number, asked->open_for.count() > 0, next_request());
+  asked->by = next_request();
+  asked->text = keys::latch_text(number, asked->open_for.count() > 0, asked->by);
   asked->done = std::move(done);
   try_to_set(asked);
 }
 
-/// Leases that nothing is under are revoked.
+/// Leases that nothing is under are revoked; the ticket in any case.
 void latching::end(std::shared_ptr<setting> const& asked, std::shared_ptr<error const> failure, bool set) {
+  auto const revoke = [this](std::int64_t lease) {
+    if (lease != 0) channel_.revoke(lease, revoke_timeout, [](status const&) {});
+  };
+  revoke(asked->ticket);
   if (!failure && !set) {
-    for (auto const lease : {asked->time_lease, asked->lease}) {
-      if (lease != 0) channel_.revoke(lease, revoke_timeout, [](status const&) {});
-    }
+    revoke(asked->time_lease);
+    revoke(asked->lease);
   }
   asked->done(std::move(failure), set);
 }
@@ -175,45 +187,55 @@ void latching::try_to_set(std::shared_ptr<setting> const& asked) {
 /// The time of a latch is one that etcd measures: that of a lease which nobody keeps alive. Another one ends
 /// a week later: until then the latch says that its time is over.
 void latching::grant_leases(std::shared_ptr<setting> const& asked, std::function<void()> done) {
-  if (asked->open_for.count() == 0 || asked->lease != 0) {
+  auto const has_time = asked->open_for.count() != 0;
+  if (asked->ticket == 0) {
+    grant(asked, asked->ticket, longest_ticket, std::move(done));
+  } else if (has_time && asked->time_lease == 0) {
+    grant(asked, asked->time_lease, asked->open_for, std::move(done));
+  } else if (has_time && asked->lease == 0) {
+    grant(asked, asked->lease, asked->open_for + told, std::move(done));
+  } else {
     done();
-    return;
   }
-  server_.grant(asked->open_for, {}, [this, asked, done = std::move(done)](response<lease_grant>&& first) {
-    if (!first.ok()) {
-      asked->done(server_.failure_of(first), false);
-      return;
-    }
-    asked->time_lease = first.value.id;
-    server_.grant(asked->open_for + told, {}, [this, asked, done](response<lease_grant>&& second) {
-      if (!second.ok()) {
-        asked->done(server_.failure_of(second), false);
-        return;
-      }
-      asked->lease = second.value.id;
-      done();
-    });
-  });
 }
 
+void latching::grant(std::shared_ptr<setting> const& asked, std::int64_t& lease, std::chrono::seconds ttl,
+                     std::function<void()> done) {
+  server_.grant(ttl, {},
+                [this, asked, &lease, done = std::move(done)](response<lease_grant>&& answer) mutable {
+                  if (!answer.ok()) {
+                    end(asked, server_.failure_of(answer), false);
+                    return;
+                  }
+                  lease = answer.value.id;
+                  grant_leases(asked, std::move(done));
+                });
+}
+
+/// It puts a key under the ticket, too. A copy that comes while that is there does nothing, and one that
+/// comes later is refused for want of the lease: what the first copy has set may have been counted down by
+/// then.
 void latching::put(std::shared_ptr<setting> const& asked, latch_reading const& before,
                    std::int64_t revision) {
   auto const folder = keys::folder(prefix_, asked->name);
   auto const latch = keys::latch_of(folder);
   auto const counted = keys::counted_of(folder);
-  transaction request{.when = {still_says(latch, before.text)}};
+  auto const set_by = keys::latch_set_by(folder, asked->by);
+  transaction request{.when = {still_says(latch, before.text), {.key = set_by, .equals = std::int64_t{0}}},
+                      .otherwise = {range{.key = set_by}}};
   // No lock has come meanwhile.
   request.when.push_back({.key = folder, .end = keys::end_of(folder), .made_before = revision + 1});
   request.then = {remove{.key = counted, .end = keys::end_of(counted)},
-                  etcd::put{.key = latch, .value = asked->text, .lease = asked->lease}};
+                  etcd::put{.key = latch, .value = asked->text, .lease = asked->lease},
+                  etcd::put{.key = set_by, .value = asked->text, .lease = asked->ticket}};
   if (asked->time_lease != 0)
     request.then.emplace_back(
         etcd::put{.key = keys::latch_time_of(folder), .value = asked->text, .lease = asked->time_lease});
   server_.transact(std::move(request), {}, [this, asked](response<outcome>&& answer) {
     if (!answer.ok()) {
-      asked->done(server_.failure_of(answer), false);
-    } else if (answer.value.succeeded) {
-      asked->done(nullptr, true);
+      end(asked, server_.failure_of(answer), false);
+    } else if (answer.value.succeeded || !answer.value.answers.at(0).keys.empty()) {
+      end(asked, nullptr, true);
     } else {
       try_to_set(asked);
     }
@@ -256,38 +278,44 @@ void latching::put(std::shared_ptr<counting_down> const& asked, latch_reading co
       .when = {{.key = keys::latch_of(folder), .equals = seen.text}, {.key = key, .equals = std::int64_t{0}}},
       .then = {etcd::put{.key = key, .value = asked->value, .lease = seen.lease},
                range{.key = counted, .end = keys::end_of(counted), .without_values = true}},
-      .otherwise = {range{.key = key}}};
+      .otherwise = {range{.key = key},
+                    range{.key = counted, .end = keys::end_of(counted), .without_values = true},
+                    range{.key = keys::latch_of(folder)}}};
   if (seen.ends) request.when.push_back({.key = keys::latch_time_of(folder), .equals = seen.text});
-  server_.transact(std::move(request), {},
-                   [this, asked, folder, text = seen.text, of = seen.of](response<outcome>&& answer) {
-                     if (!answer.ok()) {
-                       asked->done(server_.failure_of(answer), false);
-                       return;
-                     }
-                     if (!answer.value.succeeded) {
-                       auto const& counted_before = answer.value.answers.at(0).keys;
-                       if (counted_before.empty()) {
-                         // Its last participant may have been counted by an earlier copy of this request.
-                         if (answer.resent) {
-                           asked->done(nullptr, true);
-                         } else {
-                           try_to_count(asked);
-                         }
-                       } else {
-                         asked->done(nullptr, counted_before.front().value == asked->value);
-                       }
-                       return;
-                     }
-                     if (left_of(of, folder, answer.value.answers.at(1).keys) > 0) {
-                       asked->done(nullptr, true);
-                       return;
-                     }
-                     // It has counted, whatever becomes of that: whoever looks finds the latch open.
-                     remove_all(asked->name, text,
-                                [asked](std::shared_ptr<error const> const& /*failure*/, bool /*removed*/) {
-                                  asked->done(nullptr, true);
-                                });
-                   });
+  server_.transact(std::move(request), {}, [this, asked, folder, seen](response<outcome>&& answer) {
+    if (!answer.ok()) {
+      asked->done(server_.failure_of(answer), false);
+      return;
+    }
+    auto const& answers = answer.value.answers;
+    if (!answer.value.succeeded) {
+      auto const& counted_before = answers.at(0).keys;
+      auto const& latch = answers.at(2).keys;
+      auto const same = !latch.empty() && latch.front().value == seen.text;
+      if (counted_before.empty() && answer.resent && !same) {
+        // An earlier copy of this request may have counted it, and whoever was last has removed all.
+        asked->done(nullptr, true);
+        return;
+      }
+      if (counted_before.empty()) {
+        try_to_count(asked);
+        return;
+      }
+      if (counted_before.front().value != asked->value) {
+        asked->done(nullptr, false);
+        return;
+      }
+    }
+    if (left_of(seen.of, folder, answers.at(1).keys) > 0) {
+      asked->done(nullptr, true);
+      return;
+    }
+    // It has counted, whatever becomes of that: whoever looks finds the latch open.
+    remove_all(asked->name, seen.text,
+               [asked](std::shared_ptr<error const> const& /*failure*/, bool /*removed*/) {
+                 asked->done(nullptr, true);
+               });
+  });
 }
 
 void latching::open(std::string const& name, handler<bool> done) {

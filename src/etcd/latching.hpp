@@ -58,6 +58,8 @@ class latching final : public latch_viewer {
                  latch_reading const& seen, std::int64_t revision);
   void try_to_set(std::shared_ptr<setting> const& asked);
   void grant_leases(std::shared_ptr<setting> const& asked, std::function<void()> done);
+  void grant(std::shared_ptr<setting> const& asked, std::int64_t& lease, std::chrono::seconds ttl,
+             std::function<void()> done);
   void put(std::shared_ptr<setting> const& asked, latch_reading const& before, std::int64_t revision);
   void end(std::shared_ptr<setting> const& asked, std::shared_ptr<error const> failure, bool set);
   void try_to_count(std::shared_ptr<counting_down> const& asked);

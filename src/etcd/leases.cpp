@@ -8,6 +8,7 @@ namespace holdfast::etcd {
 namespace {
 
 using namespace std::chrono_literals;
+using confirmation = client_lease::confirmation;
 
 /// Keep-alives within a ttl, as the engine's watchdog has it.
 constexpr int keep_alives_per_ttl = 3;
@@ -112,13 +113,20 @@ void leases::fail_until(lease_ptr const& wanted, time_point until, response<leas
   for (auto const& each : failed) each.done(&answer);
 }
 
-void leases::confirm(lease_ptr const& wanted, std::function<void(bool)> done) {
+void leases::confirm(lease_ptr const& wanted, scripting::send_options const& send,
+                     std::function<void(confirmation)> done) {
   if (wanted->over) {
-    mail_->put([done = std::move(done)] { done(false); });
+    mail_->put([done = std::move(done)] { done(confirmation::over); });
     return;
   }
-  wanted->until_alive.push_back(std::move(done));
+  wanted->until_alive.push_back(
+      {std::move(done), server_.last_attempt_at(send, boot_clock::now(), /*sent=*/true)});
   if (wanted->asked_at == time_point{}) ask(*wanted, boot_clock::now());
+}
+
+std::shared_ptr<error const> leases::unanswered() const {
+  if (auto const& reason = server_.down_because()) return reason;
+  return server_.explain({.type = status::kind::unreachable, .text = "no answer to a keep-alive"});
 }
 
 std::chrono::nanoseconds leases::wait_for_answer(client_lease const& asked) noexcept {
@@ -128,11 +136,12 @@ std::chrono::nanoseconds leases::wait_for_answer(client_lease const& asked) noex
 void leases::ask(client_lease& about, time_point now) {
   if (stopped_ || about.id == 0) return;
   about.asked_at = now;
-  channel_.keep_alive(about.id);
+  about.asked = ++keep_alives_;
+  channel_.keep_alive(about.id, about.asked);
   loop_.arm(about.tick, now + wait_for_answer(about));
 }
 
-void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term) {
+void leases::on_alive(std::int64_t id, std::uint64_t number, std::chrono::seconds ttl, std::uint64_t term) {
   auto const known = std::ranges::find(all_, id, &client_lease::id);
   if (known == all_.end()) return;
   // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): it may leave the list meanwhile
@@ -141,13 +150,13 @@ void leases::on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t t
     note_over(lease);
     return;
   }
-  if (lease->asked_at == time_point{}) return;
+  if (lease->asked_at == time_point{} || number != lease->asked) return;
   // It would never count. After wait_for_answer() another member is asked.
   if (term < lease->newest_term) return;
   lease->newest_answer = {
       .from = std::exchange(lease->asked_at, {}), .answered_at = boot_clock::now(), .term = term};
   if (!stopped_) loop_.arm(lease->tick, lease->newest_answer.from + interval_of(*lease));
-  for (auto const& each : std::exchange(lease->until_alive, {})) each(true);
+  for (auto const& each : std::exchange(lease->until_alive, {})) each.done(confirmation::alive);
 }
 
 void leases::note_majority(client_lease& under, outcome const& answer, time_point sent_at) noexcept {
@@ -169,7 +178,7 @@ void leases::note_over(lease_ptr const& gone) {
   if (std::exchange(gone->over, true)) return;
   gone->tick.disarm();
   std::erase(all_, gone);
-  for (auto const& each : std::exchange(gone->until_alive, {})) each(false);
+  for (auto const& each : std::exchange(gone->until_alive, {})) each.done(confirmation::over);
   on_over_(gone);
 }
 
@@ -177,6 +186,7 @@ void leases::note_over(lease_ptr const& gone) {
 void leases::look(lease_ptr const& at) {
   auto const now = boot_clock::now();
   if (stopped_ || at->over || at->id == 0) return;
+  give_up_confirming(*at, now);
   auto const unused = at->claims.empty() && at->until_alive.empty();
   if (unused && (at->retired || now - at->used_at >= at->ttl)) {
     revoke(at);
@@ -189,6 +199,14 @@ void leases::look(lease_ptr const& at) {
   }
   if (!at->left_behind.empty()) sweep(at);
   ask(*at, now);
+}
+
+void leases::give_up_confirming(client_lease& at, time_point now) {
+  auto const gives_up = [now](auto const& each) { return each.last_attempt_at <= now; };
+  std::vector<client_lease::doubter> failed;
+  std::ranges::copy_if(at.until_alive, std::back_inserter(failed), gives_up);
+  std::erase_if(at.until_alive, gives_up);
+  for (auto const& each : failed) each.done(confirmation::no_answer);
 }
 
 /// Whatever their values are: a release by force, or a proclamation, may have changed them.
@@ -213,7 +231,7 @@ void leases::stop() {
   for (auto const& each : all) {
     each->tick.disarm();
     each->over = true;
-    for (auto const& waiting : std::exchange(each->until_alive, {})) waiting(false);
+    for (auto const& waiting : std::exchange(each->until_alive, {})) waiting.done(confirmation::over);
     // A key that is kept, or whose release isn't confirmed, stays for its ttl.
     if (each->id != 0 && each->claims.empty())
       channel_.revoke(each->id, revoke_timeout, [](status const&) {});

@@ -33,8 +33,9 @@ struct client_lease {
   } newest_answer{};
   std::uint64_t newest_term = 0;  ///< in which a majority has answered
   time_point
-      asked_at{};     ///< when a keep-alive was sent that isn't answered; the clock's epoch: there is none
-  bool over = false;  ///< the server has forgotten it, and all its keys
+      asked_at{};  ///< when a keep-alive was sent that isn't answered; the clock's epoch: there is none
+  std::uint64_t asked = 0;  ///< its number
+  bool over = false;        ///< the server has forgotten it, and all its keys
   bool granting = false;
   /// No new keys: a request may be carried out late that puts a key under it. It is revoked as soon as it has
   /// none.
@@ -46,8 +47,13 @@ struct client_lease {
     time_point last_attempt_at{};
   };
   std::vector<applicant> until_granted{};
-  std::vector<std::function<void(bool alive)>> until_alive{};  ///< for the next answer
-  std::set<std::string, std::less<>> claims{};                 ///< of its keys
+  enum class confirmation : std::uint8_t { alive, over, no_answer };
+  struct doubter {
+    std::function<void(confirmation)> done{};
+    time_point last_attempt_at{};
+  };
+  std::vector<doubter> until_alive{};           ///< for the next answer
+  std::set<std::string, std::less<>> claims{};  ///< of its keys
   time_point used_at{};
   std::vector<std::string> left_behind{};  ///< keys that are deleted again and again while it lives
   reactor::timer tick{{}};
@@ -72,13 +78,18 @@ class leases {
 
   /// `done` hears why not, or null.
   void when_granted(lease_ptr const& wanted, scripting::send_options const& send, client_lease::handler done);
-  /// `done` is called when a keep-alive that is sent from now on was answered, or the lease is over.
-  void confirm(lease_ptr const& wanted, std::function<void(bool alive)> done);
+  /// `done` is called when a keep-alive that is sent from now on was answered, or the lease is over, or there
+  /// is no answer for as long as such a request is tried.
+  void confirm(lease_ptr const& wanted, scripting::send_options const& send,
+               std::function<void(client_lease::confirmation)> done);
+  /// What the caller is told then.
+  [[nodiscard]] std::shared_ptr<error const> unanswered() const;
   void note_over(lease_ptr const& gone);
   /// The answer of a majority to a request that was sent then.
   static void note_majority(client_lease& under, outcome const& answer, time_point sent_at) noexcept;
 
-  void on_alive(std::int64_t id, std::chrono::seconds ttl, std::uint64_t term);
+  /// The answer to the keep-alive with that number.
+  void on_alive(std::int64_t id, std::uint64_t number, std::chrono::seconds ttl, std::uint64_t term);
   void on_broken();
   /// Nothing is sent any more.
   void stop();
@@ -88,6 +99,7 @@ class leases {
   void fail_until(lease_ptr const& wanted, time_point until, response<lease_grant> const& answer);
   void ask(client_lease& about, time_point now);
   void look(lease_ptr const& at);
+  static void give_up_confirming(client_lease& at, time_point now);
   void sweep(lease_ptr const& under);
   void revoke(lease_ptr const& unused);
   [[nodiscard]] static std::chrono::nanoseconds wait_for_answer(client_lease const& asked) noexcept;
@@ -98,6 +110,7 @@ class leases {
   std::shared_ptr<mailbox> const mail_;
   std::function<void(lease_ptr const&)> on_over_;
   std::list<lease_ptr> all_;
+  std::uint64_t keep_alives_ = 0;
   bool stopped_ = false;
 };
 

@@ -50,26 +50,29 @@ void renewing::renew(milliseconds ttl, std::span<engine::owned const> leases, ha
   }
   all->extending = under.size();
   for (auto const& each : under) {
-    leases_.confirm(each, [this, all, each](bool alive) {
+    leases_.confirm(each, send, [this, all, each](client_lease::confirmation found) {
+      using enum client_lease::confirmation;
+      if (found == no_answer) {
+        finish_unanswered(*all);
+        return;
+      }
       for (auto& entry : all->all) {
-        if (!alive && entry.holder && entry.holder->lease == each) entry.gone = true;
+        if (found == over && entry.holder && entry.holder->lease == each) entry.gone = true;
       }
       if (--all->extending == 0) check_all(all);
     });
   }
   all->give_up.set([this, weak = std::weak_ptr{all}] {
-    auto const still = weak.lock();
-    if (!still) return;
-    auto const& reason = server_.down_because();
-    still->trouble = engine::failed{.reason = reason ? reason
-                                                     : server_.explain({.type = status::kind::unreachable,
-                                                                        .text = "no answer to a keep-alive"}),
-                                    .sent = true};
-    finish(*still);
+    if (auto const still = weak.lock()) finish_unanswered(*still);
   });
   if (send.give_up != time_point::max()) loop_.arm(all->give_up, send.give_up);
   // No handler is called before this has returned.
   if (under.empty()) mail_.put_or_call([this, all] { check_all(all); });
+}
+
+void renewing::finish_unanswered(renewal& all) {
+  all.trouble = engine::failed{.reason = leases_.unanswered(), .sent = true};
+  finish(all);
 }
 
 /// Behind the answers to the keep-alives: see client_lease::newest_answer.

@@ -41,6 +41,7 @@ class renewing {
   void check_all(renewal_ptr const& all);
   void check(renewal_ptr const& all, std::size_t from);
   void settle(renewal_ptr const& all);
+  void finish_unanswered(renewal& all);
   void finish(renewal& whole);
 
   reactor::loop& loop_;

@@ -111,14 +111,17 @@ void server::examine(milliseconds timeout, std::function<void(cluster_view)> don
       [done = std::move(done)](response<cluster_view>&& answer) { done(std::move(answer.value)); });
 }
 
-time_point server::last_attempt_at(scripting::send_options const& send, time_point begun) const noexcept {
+time_point server::last_attempt_at(scripting::send_options const& send, time_point begun,
+                                   bool sent) const noexcept {
   if (send.while_down == net::retry_policy::endless) return send.give_up;
-  return begun + client_.options.connect_timeout;
+  auto const limit = begun + client_.options.connect_timeout;
+  // The member that got it may stand still.
+  return sent ? limit + client_.options.reply_timeout : limit;
 }
 
 void server::attempt(question_ptr const& asked) {
   auto const now = boot_clock::now();
-  auto const limit = last_attempt_at(asked->send, asked->begun);
+  auto const limit = last_attempt_at(asked->send, asked->begun, asked->sent);
   auto timeout = std::min(longest_try, client_.options.reply_timeout);
   if (limit != time_point::max() && limit - now < timeout)
     timeout = std::max(shortest_try, std::chrono::ceil<milliseconds>(limit - now));
@@ -142,7 +145,7 @@ void server::on_answer(question_ptr const& asked, status const& ended) {
   down_because_ = reason;
   asked->sent = asked->sent || ended.sent;
   asked->resent = asked->resent || ended.sent;
-  if (now + asked->pause >= last_attempt_at(asked->send, asked->begun)) {
+  if (now + asked->pause >= last_attempt_at(asked->send, asked->begun, asked->sent)) {
     end(asked, ended, reason);
     return;
   }

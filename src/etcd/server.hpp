@@ -64,9 +64,9 @@ class server {
   /// Behind that: all requests fail, and all later ones, these at once.
   void fail_all();
 
-  /// Until when a request is tried that begins then.
-  [[nodiscard]] time_point last_attempt_at(scripting::send_options const& send,
-                                           time_point begun) const noexcept;
+  /// Until when a request is tried that begins then. `sent`: a member may have got it.
+  [[nodiscard]] time_point last_attempt_at(scripting::send_options const& send, time_point begun,
+                                           bool sent = false) const noexcept;
 
   /// For a caller.
   [[nodiscard]] std::shared_ptr<error const> explain(status const& ended) const;

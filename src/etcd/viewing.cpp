@@ -220,7 +220,7 @@ void viewing::ask_holder(std::string const& name, hold_info const& holder, handl
 
 void viewing::ask_owner_of(std::string const& key, std::int64_t lease, std::int64_t token,
                            handler<bool> const& done) {
-  auto const by = uuid_ + ' ' + engine::describe_self(label_).to_string();
+  auto const by = client_.uuid + ' ' + engine::describe_self(client_.options.label).to_string();
   // Its value has to be kept.
   server_.transact({.when = {{.key = key, .equals = token}}, .then = {range{.key = key}}}, {},
                    [this, key, lease, by, token, done](response<outcome>&& answer) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/client_constants.hpp"
 #include "etcd/permit_position.hpp"
 #include "etcd/server.hpp"
 #include "etcd/viewer.hpp"
@@ -21,12 +22,11 @@ class viewing final : public viewer {
   using looked =
       std::function<void(std::string const& name, std::string const& first, std::int64_t revision)>;
 
-  viewing(server& to, std::string const& prefix, std::string const& uuid, std::string const& label,
+  viewing(server& to, std::string const& prefix, engine::client_constants const& client,
           latch_viewer& latches, looked on_leader_read) noexcept
       : server_{to},
         prefix_{prefix},
-        uuid_{uuid},
-        label_{label},
+        client_{client},
         latches_{latches},
         on_leader_read_{std::move(on_leader_read)} {}
 
@@ -57,6 +57,7 @@ class viewing final : public viewer {
   void survey(std::string const& name, bool with_values,
               std::function<void(std::shared_ptr<error const>, permit_queue, std::int64_t revision)> done);
   void resize(std::shared_ptr<resize_under_way> const& asked);
+  [[nodiscard]] std::shared_ptr<error const> unknown(resize_under_way const& asked) const;
   void ask_owner_of(std::string const& key, std::int64_t lease, std::int64_t token,
                     handler<bool> const& done);
   void remove_made_in(std::string const& key, std::int64_t revision, handler<bool> const& done);
@@ -64,8 +65,7 @@ class viewing final : public viewer {
 
   server& server_;
   std::string const& prefix_;
-  std::string const& uuid_;
-  std::string const& label_;
+  engine::client_constants const& client_;
   latch_viewer& latches_;
   looked on_leader_read_;
   std::uint64_t resizes_ = 0;  ///< whoever sets a number of permits says which request it was

@@ -52,6 +52,7 @@ struct viewing::resize_under_way {
   std::int64_t offered = 0;
   std::string by{};      ///< of this request
   std::string wanted{};  ///< the text of its last attempt
+  bool unsure = false;   ///< that may have been carried out, and changed by somebody else meanwhile
   handler<bool> done{};
 };
 
@@ -62,7 +63,7 @@ void viewing::resize_permits(std::string const& name, resizing how, std::int64_t
   asked->how = how;
   asked->number = number;
   asked->offered = offered;
-  asked->by = uuid_ + ":r" + std::to_string(++resizes_);
+  asked->by = client_.uuid + ":r" + std::to_string(++resizes_);
   asked->done = std::move(done);
   resize(asked);
 }
@@ -77,6 +78,10 @@ void viewing::resize(std::shared_ptr<resize_under_way> const& asked) {
         }
         if (!asked->wanted.empty() && queue.size_text == asked->wanted) {
           asked->done(nullptr, true);
+          return;
+        }
+        if (asked->unsure && asked->how != resizing::set) {
+          asked->done(unknown(*asked), false);
           return;
         }
         if (asked->how == resizing::set_first && queue.known()) {
@@ -100,10 +105,18 @@ void viewing::resize(std::shared_ptr<resize_under_way> const& asked) {
           } else if (answer.value.succeeded) {
             asked->done(nullptr, true);
           } else {
+            asked->unsure = asked->unsure || answer.resent;
             resize(asked);
           }
         });
       });
+}
+
+std::shared_ptr<error const> viewing::unknown(resize_under_way const& asked) const {
+  return std::make_shared<error const>(
+      errc::unreachable, client_.url + ": it isn't known whether the number of permits of \"" + asked.name +
+                             "\" was changed: a request got no answer, and somebody else has changed it "
+                             "since; look at it, and set it");
 }
 
 void viewing::give_back_permits(std::string const& name, std::string const& owner, handler<bool> done) {

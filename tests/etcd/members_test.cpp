@@ -76,6 +76,21 @@ TEST(etcd_member, that_was_restarted_tells_of_a_deletion_though_it_has_compacted
   EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::key_gone; }));
 }
 
+/// FOUND 464.
+TEST_F(etcd_members, that_stand_still_leave_time_for_another_one_to_be_asked) {
+  auto const leader = all_.leader();
+  auto const asked = (leader + 1) % 3;
+  auto const other = (leader + 2) % 3;
+  client etcd{"etcd://" + all_.endpoint(asked) + "," + all_.endpoint(other), {.reply_timeout = 20s}};
+  mutex lock{etcd, "still", {.ttl = 60s}};
+  all_.freeze(other);  // so the client asks the one that is to be frozen
+  (void)lock.acquire().release();
+  all_.thaw(other);
+  all_.freeze(asked);
+  EXPECT_TRUE(lock.try_acquire());
+  all_.thaw(asked);
+}
+
 TEST_F(etcd_members, are_asked_again_when_a_majority_is_back) {
   client etcd{all_.url(), {.patience = wait_limit}};
   mutex lock{etcd, "majority", {.ttl = 30s}};

@@ -300,7 +300,7 @@ void grpc_channel::time_to_live(std::int64_t lease, milliseconds timeout, handle
 
 }  // namespace holdfast::etcd
 
-extern "C" __attribute__((visibility("default"))) holdfast::etcd::channel* holdfast_etcd_channel_4(
+extern "C" __attribute__((visibility("default"))) holdfast::etcd::channel* holdfast_etcd_channel_5(
     holdfast::etcd::settings const& to, holdfast::etcd::channel_events const& events) {
   return std::make_unique<holdfast::etcd::grpc_channel>(to, events).release();
 }

@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -29,7 +30,7 @@ class grpc_channel final : public channel {
   void revoke(std::int64_t lease, milliseconds timeout, std::function<void(status)> done) override;
   void time_to_live(std::int64_t lease, milliseconds timeout, handler<lease_time> done) override;
   void examine(milliseconds timeout, std::function<void(cluster_view)> done) override;
-  void keep_alive(std::int64_t lease) override;
+  void keep_alive(std::int64_t lease, std::uint64_t number) override;
   void watch(std::uint64_t number, std::string const& key, std::string const& end, std::int64_t from_revision,
              interest wanted) override;
   void unwatch(std::uint64_t number) override;
@@ -63,6 +64,7 @@ class grpc_channel final : public channel {
   void leave(std::size_t at);
   void prepare(::grpc::ClientContext& context);
   [[nodiscard]] std::shared_ptr<keep_alive_stream> open_keep_alive();
+  void on_alive(keep_alive_stream const& from, etcdserverpb::LeaseKeepAliveResponse const& answer);
   [[nodiscard]] std::shared_ptr<watch_stream> open_watch();
   void on_watch(watch_stream& from, etcdserverpb::WatchResponse const& answer);
   void on_watches_over(watch_stream const& ended, std::size_t at);
@@ -84,6 +86,12 @@ class grpc_channel final : public channel {
   int streams_ = 0;
   bool closing_ = false;
   std::shared_ptr<keep_alive_stream> keep_alives_;
+  struct asked_lease {
+    std::int64_t lease = 0;
+    std::uint64_t number = 0;
+  };
+  /// Of each stream that hasn't ended, those without an answer; etcd answers those of one lease in order.
+  std::map<keep_alive_stream const*, std::list<asked_lease>> unanswered_;
   std::shared_ptr<watch_stream> watches_;
   std::map<std::uint64_t, watch_stream const*> watched_;
 };

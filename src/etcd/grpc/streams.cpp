@@ -27,21 +27,20 @@ std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive()
   if (closing_ || keep_alives_) return keep_alives_;
   auto const at = current_;
   auto const opened = std::make_shared<keep_alive_stream>();
-  opened->call({.answer =
-                    [this](etcdserverpb::LeaseKeepAliveResponse const& answer) {
-                      events_.alive(answer.id(), std::chrono::seconds{answer.ttl()},
-                                    answer.header().raft_term());
-                    },
-                .ended =
-                    [this, at, self = opened.get()](::grpc::Status const& ended) {
-                      {
-                        guard const locked{mutex_};
-                        if (keep_alives_.get() == self) keep_alives_ = nullptr;
-                      }
-                      leave(at);
-                      events_.keep_alive_broken(read(ended, members_[at]->endpoint));
-                      on_stream_over();
-                    }});
+  opened->call(
+      {.answer = [this, self = opened.get()](
+                     etcdserverpb::LeaseKeepAliveResponse const& answer) { on_alive(*self, answer); },
+       .ended =
+           [this, at, self = opened.get()](::grpc::Status const& ended) {
+             {
+               guard const locked{mutex_};
+               if (keep_alives_.get() == self) keep_alives_ = nullptr;
+               unanswered_.erase(self);
+             }
+             leave(at);
+             events_.keep_alive_broken(read(ended, members_[at]->endpoint));
+             on_stream_over();
+           }});
   prepare(opened->context());
   ++streams_;
   keep_alives_ = opened;
@@ -52,18 +51,37 @@ std::shared_ptr<grpc_channel::keep_alive_stream> grpc_channel::open_keep_alive()
   return opened;
 }
 
-void grpc_channel::keep_alive(std::int64_t lease) {
-  when_ready([this, lease](status const& found) {
+void grpc_channel::keep_alive(std::int64_t lease, std::uint64_t number) {
+  when_ready([this, lease, number](status const& found) {
     signals_blocked const for_new_threads;
     auto const to = found.ok() ? open_keep_alive() : nullptr;
-    if (!to) {
-      events_.keep_alive_broken(found);
-      return;
+    {
+      guard hold{mutex_};
+      if (!to || to != keep_alives_) {  // it has ended meanwhile
+        hold.unlock();
+        events_.keep_alive_broken(found);
+        return;
+      }
+      unanswered_[to.get()].push_back({lease, number});
     }
     etcdserverpb::LeaseKeepAliveRequest request;
     request.set_id(lease);
     to->send(std::move(request));
   });
+}
+
+void grpc_channel::on_alive(keep_alive_stream const& from,
+                            etcdserverpb::LeaseKeepAliveResponse const& answer) {
+  asked_lease asked;
+  {
+    guard const hold{mutex_};
+    auto& all = unanswered_[&from];
+    auto const first = std::ranges::find(all, answer.id(), &asked_lease::lease);
+    if (first == all.end()) return;
+    asked = *first;
+    all.erase(first);
+  }
+  events_.alive(asked.lease, asked.number, std::chrono::seconds{answer.ttl()}, answer.header().raft_term());
 }
 
 std::shared_ptr<grpc_channel::watch_stream> grpc_channel::open_watch() {

@@ -2,6 +2,7 @@
 
 #include "store.hpp"
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,6 +11,7 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
+#include <chrono>
 #include <optional>
 #include <thread>
 
@@ -189,6 +191,55 @@ TEST_F(etcd_faults, a_request_for_a_lock_waits_with_pauses_for_a_leader_that_was
   EXPECT_LT(etcd_.stats().commands - before, 100);
   the_store().set_terms(2, 2);
   EXPECT_TRUE(lock.try_acquire_for(wait_limit));
+}
+
+/// FOUND 458.
+TEST_F(etcd_faults, an_acquisition_that_fails_behind_the_place_that_it_made_leaves_none) {
+  mutex lasting{etcd_, "lasting_refused", {.ttl = 3s}};
+  auto const other = lasting.acquire();
+  mutex lock{etcd_, "refused_copy", {.ttl = 3s}};
+  the_store().next_put(store::fate::lost);
+  the_store().refuse_next_read();
+  EXPECT_EQ(code_of([&] { (void)lock.acquire(); }), errc::unauthorized);
+  EXPECT_TRUE(eventually([] { return the_store().keys("refused_copy/").empty(); }));
+  EXPECT_TRUE(other.valid());
+}
+
+/// Keep-alives get no answer.
+class etcd_without_keep_alives : public etcd_faults {
+ protected:
+  ~etcd_without_keep_alives() override {
+    the_store().hold_keep_alives(false);
+    while (the_store().held_keep_alives() != 0) the_store().answer_keep_alive();
+  }
+};
+
+/// FOUND 465.
+TEST_F(etcd_without_keep_alives, a_try_does_not_wait_for_ever_for_a_lease_that_it_has_to_confirm) {
+  client etcd{url, {.connect_timeout = 200ms, .reply_timeout = 200ms}};
+  mutex lasting{etcd, "lasting_old", {.ttl = 3s}};
+  mutex lock{etcd, "unconfirmed", {.ttl = 3s}};
+  auto const held = lasting.acquire();
+  the_store().hold_keep_alives(true);
+  ASSERT_TRUE(eventually([&] { return held.remaining() < 1s; }));
+  EXPECT_EQ(code_of([&] { (void)lock.try_acquire(); }), errc::unreachable);
+  EXPECT_TRUE(eventually([] { return the_store().keys("unconfirmed/").empty(); }));
+}
+
+/// FOUND 465.
+TEST_F(etcd_without_keep_alives, an_answer_to_an_earlier_keep_alive_counts_from_that) {
+  mutex lock{etcd_, "earlier", {.ttl = 30s, .renew_every = 2s}};
+  auto const held = lock.acquire();
+  auto const until = [&] { return std::chrono::steady_clock::now() + held.remaining(); };
+  the_store().hold_keep_alives(true);
+  ASSERT_TRUE(eventually([] { return the_store().held_keep_alives() == 1; }));
+  // The stream is ended, since there was no answer, and the same is asked on the next one.
+  ASSERT_TRUE(eventually([] { return the_store().held_keep_alives() == 2; }));
+  auto const before = until();
+  the_store().answer_keep_alive();
+  EXPECT_TRUE(always(500ms, [&] { return until() < before + 100ms; }));
+  the_store().answer_keep_alive();
+  EXPECT_TRUE(eventually([&] { return until() > before + 1s; }));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "store.hpp"
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -11,9 +12,11 @@
 #include <holdfast/mutex.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace holdfast::test {
 namespace {
@@ -130,6 +133,97 @@ TEST_F(etcd_permit_faults, a_late_count_does_not_count_for_the_next_latch) {
   EXPECT_EQ(opens.count(), 2);
   EXPECT_TRUE(opens.open());
   EXPECT_THAT(the_store().keys("latch_late/"), IsEmpty());
+}
+
+/// FOUND 457. Whoever waits for it would wait for ever.
+TEST_F(etcd_permit_faults, a_late_copy_of_a_request_that_set_a_latch_does_not_close_it_again) {
+  latch opens{etcd_, "latch_anew"};
+  the_store().hold_back_next_put();
+  ASSERT_TRUE(opens.try_set_count(1));
+  ASSERT_TRUE(the_store().holds_back());
+  opens.count_down();
+  the_store().carry_out();
+  EXPECT_EQ(opens.count(), 0);
+  EXPECT_THAT(the_store().keys("latch_anew/"), IsEmpty());
+}
+
+/// The copy that is sent again comes when all have counted already.
+TEST_F(etcd_permit_faults, a_latch_that_was_set_and_opened_before_the_answer_came_was_set) {
+  latch opens{etcd_, "latch_both"};
+  the_store().next_put(store::fate::lost, etcd::remove{.key = "latch_both/latch"});
+  EXPECT_TRUE(opens.try_set_count(1));
+  EXPECT_EQ(opens.count(), 0);
+  EXPECT_TRUE(opens.try_set_count(2));
+  EXPECT_EQ(opens.count(), 2);
+  EXPECT_TRUE(opens.open());
+  EXPECT_THAT(the_store().keys("latch_both/"), IsEmpty());
+}
+
+/// FOUND 463.
+TEST_F(etcd_permit_faults, the_last_count_that_is_sent_again_leaves_no_keys) {
+  latch opens{etcd_, "latch_last"};
+  ASSERT_TRUE(opens.try_set_count(1));
+  the_store().next_put(store::fate::lost);
+  opens.count_down();
+  EXPECT_THAT(the_store().keys("latch_last/"), IsEmpty());
+}
+
+/// FOUND 463.
+TEST_F(etcd_permit_faults, a_count_that_came_behind_the_time_of_the_latch_is_none) {
+  latch opens{etcd_, "latch_time", {.expires_after = 90s}};
+  ASSERT_TRUE(opens.try_set_count(2));
+  the_store().next_put(store::fate::held_back, etcd::remove{.key = "latch_time/latch-time"});
+  EXPECT_EQ(code_of([&] { opens.count_down(); }), errc::expired);
+}
+
+/// FOUND 459.
+TEST_F(etcd_permit_faults, permits_are_not_added_twice) {
+  expiring_semaphore slots{etcd_, "permits_added", 0, {.ttl = 3s}};
+  slots.set_permits(4);
+  etcd::put const by_another{.key = "permits_added/size", .value = "holdfast size 7 another:r1"};
+  the_store().next_put(store::fate::lost, by_another);
+  EXPECT_EQ(code_of([&] { slots.add_permits(2); }), errc::unreachable);
+  EXPECT_EQ(slots.permits(), 7);
+}
+
+/// FOUND 460.
+TEST_F(etcd_permit_faults, a_try_among_many_gets_one_of_the_free_permits) {
+  expiring_semaphore slots{etcd_, "permits_many", 20, {.ttl = 3s}};
+  std::vector<std::string> others;
+  for (int i = 0; i != 7; ++i) others.push_back("permits_many/permit-20-1-1-" + std::to_string(i));
+  the_store().put_behind_reads(others);
+  EXPECT_TRUE(slots.try_acquire());
+  the_store().put_behind_reads({});
+}
+
+/// FOUND 462.
+TEST_F(etcd_permit_faults, a_try_leaves_its_place_if_the_number_was_lowered_meanwhile) {
+  expiring_semaphore slots{etcd_, "permits_less", 0, {.ttl = 3s}};
+  slots.set_permits(3);
+  auto const two = slots.acquire(2);
+  etcd::put const less{.key = "permits_less/size", .value = "holdfast size 2 another:r1"};
+  the_store().next_put(store::fate::lost, less);
+  EXPECT_FALSE(slots.try_acquire());
+  EXPECT_THAT(the_store().keys("permits_less/permit-"), SizeIs(1));
+}
+
+/// FOUND 461.
+TEST_F(etcd_permit_faults, a_place_that_is_wanted_again_is_not_swept_away) {
+  expiring_semaphore slots{etcd_, "permits_again", 0, {.ttl = 3s}};
+  slots.set_permits(3);
+  (void)slots.acquire();  // it knows the number by now
+  auto const set = [](std::string const& text) {
+    return etcd::put{.key = "permits_again/size", .value = "holdfast size " + text};
+  };
+  the_store().next_put(store::fate::held_back, set("2 another:r1"));
+  the_store().next_put(store::fate::answered);  // the copy
+  the_store().next_put(store::fate::held_back, set("3 another:r2"));
+  auto const held = slots.acquire();
+  auto const until = [&] { return std::chrono::steady_clock::now() + held.remaining(); };
+  auto const first = until();
+  EXPECT_TRUE(eventually([&] { return until() > first + 1s; }));  // two keep-alives, with what goes along
+  EXPECT_EQ(held.lost_because(), loss_cause::none);
+  EXPECT_THAT(the_store().keys("permits_again/permit-3-"), SizeIs(1));
 }
 
 }  // namespace

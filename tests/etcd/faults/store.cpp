@@ -22,7 +22,7 @@ class memory_channel final : public etcd::channel {
   void transact(etcd::transaction const& request, milliseconds /*timeout*/,
                 handler<etcd::outcome> done) override {
     if (auto answer = the_store().transact(request)) {
-      done({.sent = true}, *std::move(answer));
+      done(std::move(answer->first), std::move(answer->second));
     } else {
       done({.type = etcd::status::kind::unreachable, .sent = true, .text = "no answer"}, {});
     }
@@ -39,11 +39,14 @@ class memory_channel final : public etcd::channel {
     done({.sent = true});
   }
   void time_to_live(std::int64_t lease, milliseconds /*timeout*/, handler<etcd::lease_time> done) override {
-    done({.sent = true}, {.left = the_store().keep_alive(lease)});
+    done({.sent = true}, {.left = the_store().ttl_of(lease)});
   }
   void examine(milliseconds /*timeout*/, std::function<void(etcd::cluster_view)> done) override { done({}); }
-  void keep_alive(std::int64_t lease) override {
-    events_.alive(lease, the_store().keep_alive(lease), the_store().term_of_keep_alives());
+  void keep_alive(std::int64_t lease, std::uint64_t number) override {
+    auto const answer = [lease, number, alive = events_.alive] {
+      alive(lease, number, the_store().ttl_of(lease), the_store().term_of_keep_alives());
+    };
+    if (!the_store().hold_keep_alive(answer)) answer();
   }
   void watch(std::uint64_t number, std::string const& /*key*/, std::string const& /*end*/,
              std::int64_t /*from_revision*/, interest /*wanted*/) override {
@@ -60,6 +63,10 @@ bool in(etcd::range const& wanted, std::string const& key) {
   return wanted.end.empty() ? key == wanted.key : key >= wanted.key && key < wanted.end;
 }
 
+std::pair<etcd::status, etcd::outcome> refusal() {
+  return {{.type = etcd::status::kind::unauthorized, .sent = true, .text = "no right"}, {}};
+}
+
 }  // namespace
 
 store& the_store() {
@@ -73,10 +80,51 @@ void store::set_terms(std::uint64_t of_transactions, std::uint64_t of_keep_alive
   keep_alive_term_ = of_keep_alives;
 }
 
-void store::hold_back_next_put(std::string const& meanwhile) {
+void store::next_put(fate what, std::optional<etcd::operation> meanwhile) {
   guard const hold{guard_};
-  holds_next_back_ = true;
-  meanwhile_ = meanwhile;
+  fates_.push_back({what, std::move(meanwhile)});
+}
+
+void store::hold_back_next_put(std::string const& meanwhile) {
+  std::optional<etcd::operation> other;
+  if (!meanwhile.empty()) other = etcd::put{.key = meanwhile, .lease = 1};
+  next_put(fate::held_back, std::move(other));
+}
+
+void store::refuse_next_read() {
+  guard const hold{guard_};
+  refuses_next_read_ = true;
+}
+
+void store::put_behind_reads(std::vector<std::string> keys) {
+  guard const hold{guard_};
+  behind_reads_ = std::move(keys);
+}
+
+void store::hold_keep_alives(bool held) {
+  guard const hold{guard_};
+  holds_keep_alives_ = held;
+}
+
+std::size_t store::held_keep_alives() const {
+  guard const hold{guard_};
+  return keep_alives_.size();
+}
+
+bool store::hold_keep_alive(std::function<void()> answer) {
+  guard const hold{guard_};
+  if (holds_keep_alives_) keep_alives_.push_back(std::move(answer));
+  return holds_keep_alives_;
+}
+
+void store::answer_keep_alive() {
+  std::function<void()> first;
+  {
+    guard const hold{guard_};
+    first = std::move(keep_alives_.front());
+    keep_alives_.pop_front();
+  }
+  first();
 }
 
 void store::answer_grants(bool answered) {
@@ -149,16 +197,32 @@ bool store::has_lease(std::int64_t lease) const {
   return leases_.contains(lease);
 }
 
-std::optional<etcd::outcome> store::transact(etcd::transaction const& request) {
+std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::transaction const& request) {
   guard const hold{guard_};
   auto const puts = std::ranges::any_of(
       request.then, [](auto const& each) { return std::holds_alternative<etcd::put>(each); });
-  if (puts && std::exchange(holds_next_back_, false)) {
-    held_back_ = request;
-    if (!meanwhile_.empty()) (void)carry_out(etcd::operation{etcd::put{.key = meanwhile_, .lease = 1}});
-    return std::nullopt;
+  if (!puts && std::exchange(refuses_next_read_, false)) return refusal();
+  if (!puts) {
+    auto answer = carry_out(request);
+    if (!behind_reads_.empty()) {
+      ++revision_;
+      (void)carry_out(etcd::operation{etcd::put{.key = behind_reads_.back(), .lease = 1}});
+      behind_reads_.pop_back();
+    }
+    return answer;
   }
-  return carry_out(request);
+  if (fates_.empty()) return carry_out(request);
+  auto const [what, meanwhile] = std::move(fates_.front());
+  fates_.pop_front();
+  std::optional<std::pair<etcd::status, etcd::outcome>> answer;
+  if (what == fate::held_back) {
+    held_back_ = request;
+  } else {
+    answer = carry_out(request);
+  }
+  if (meanwhile) (void)carry_out(*meanwhile);
+  if (what != fate::answered) answer.reset();
+  return answer;
 }
 
 std::optional<etcd::lease_grant> store::grant(std::chrono::seconds ttl) {
@@ -177,7 +241,7 @@ void store::revoke(std::int64_t lease) {
   std::erase_if(keys_, [&](auto const& each) { return each.second.lease == lease; });
 }
 
-std::chrono::seconds store::keep_alive(std::int64_t lease) const {
+std::chrono::seconds store::ttl_of(std::int64_t lease) const {
   guard const hold{guard_};
   auto const known = leases_.find(lease);
   return known == leases_.end() ? std::chrono::seconds{} : known->second;
@@ -230,12 +294,18 @@ etcd::found store::carry_out(etcd::operation const& one) {
   return answer;
 }
 
-etcd::outcome store::carry_out(etcd::transaction const& request) {
+std::pair<etcd::status, etcd::outcome> store::carry_out(etcd::transaction const& request) {
   auto const fits = std::ranges::all_of(request.when, [&](auto const& each) { return holds(each); });
+  auto const& branch = fits ? request.then : request.otherwise;
+  auto const without_lease = std::ranges::any_of(branch, [this](auto const& each) {
+    auto const* const put = std::get_if<etcd::put>(&each);
+    return put != nullptr && put->lease != 0 && !leases_.contains(put->lease);
+  });
+  if (without_lease) return {{.type = etcd::status::kind::no_such_lease, .sent = true}, {}};
   ++revision_;
   etcd::outcome answer{.revision = revision_, .term = term_, .succeeded = fits};
-  for (auto const& each : fits ? request.then : request.otherwise) answer.answers.push_back(carry_out(each));
-  return answer;
+  for (auto const& each : branch) answer.answers.push_back(carry_out(each));
+  return {{.sent = true}, std::move(answer)};
 }
 
 }  // namespace holdfast::test

@@ -4,12 +4,16 @@
 
 #include "etcd/channel.hpp"
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -19,15 +23,31 @@ class store {
  public:
   /// The term in which transactions are answered, and that in which keep-alives are.
   void set_terms(std::uint64_t of_transactions, std::uint64_t of_keep_alives);
-  /// The next transaction that puts a key is left without an answer, and isn't carried out yet. Another
-  /// program makes that key meanwhile, unless it's empty.
+  /// What becomes of a transaction that puts a key.
+  enum class fate : std::uint8_t {
+    answered,   ///< as usual
+    held_back,  ///< it gets no answer, and isn't carried out yet
+    lost,       ///< it is carried out, and its answer is lost
+  };
+  /// The next one without a fate gets that. Another program does that behind it.
+  void next_put(fate what, std::optional<etcd::operation> meanwhile = {});
+  /// fate::held_back; another program makes that key meanwhile, unless it's empty.
   void hold_back_next_put(std::string const& meanwhile = {});
   [[nodiscard]] bool holds_back() const;
+  /// The next transaction that puts no key is refused for want of rights.
+  void refuse_next_read();
+  /// Another program puts those keys, one behind each of the next transactions that put none.
+  void put_behind_reads(std::vector<std::string> keys);
   /// Carries it out: it was on its way for long. Somebody adds these words to the value of the key at once.
   void carry_out(std::string const& added = {});
   /// False: requests for a lease get no answer.
   void answer_grants(bool answered);
   [[nodiscard]] int grants_without_answer() const;
+  /// True: keep-alives get no answer until answer_keep_alive().
+  void hold_keep_alives(bool held);
+  [[nodiscard]] std::size_t held_keep_alives() const;
+  /// The oldest of those that are held.
+  void answer_keep_alive();
   /// Of that client and all others: a member has stopped.
   void end_watches();
 
@@ -42,17 +62,21 @@ class store {
   // For the channel.
   void note_watch(std::uint64_t number, std::function<void()> end);
   void forget_watch(std::uint64_t number);
-  [[nodiscard]] std::optional<etcd::outcome> transact(etcd::transaction const& request);
+  /// Nothing: it gets no answer.
+  [[nodiscard]] std::optional<std::pair<etcd::status, etcd::outcome>> transact(
+      etcd::transaction const& request);
   [[nodiscard]] std::optional<etcd::lease_grant> grant(std::chrono::seconds ttl);
   void revoke(std::int64_t lease);
   /// Zero: there is no such lease.
-  [[nodiscard]] std::chrono::seconds keep_alive(std::int64_t lease) const;
+  [[nodiscard]] std::chrono::seconds ttl_of(std::int64_t lease) const;
   [[nodiscard]] std::uint64_t term_of_keep_alives() const;
+  /// True: `answer` is called later.
+  [[nodiscard]] bool hold_keep_alive(std::function<void()> answer);
 
  private:
   [[nodiscard]] bool holds(etcd::condition const& wanted) const;
   [[nodiscard]] etcd::found carry_out(etcd::operation const& one);
-  [[nodiscard]] etcd::outcome carry_out(etcd::transaction const& request);
+  [[nodiscard]] std::pair<etcd::status, etcd::outcome> carry_out(etcd::transaction const& request);
 
   mutable std::mutex guard_;
   std::map<std::string, etcd::key_value> keys_;
@@ -62,8 +86,15 @@ class store {
   std::int64_t last_lease_ = 0x100;
   std::uint64_t term_ = 1;
   std::uint64_t keep_alive_term_ = 1;
-  bool holds_next_back_ = false;
-  std::string meanwhile_{};
+  struct planned_fate {
+    fate what = fate::held_back;
+    std::optional<etcd::operation> meanwhile{};
+  };
+  std::deque<planned_fate> fates_;
+  std::vector<std::string> behind_reads_;
+  bool refuses_next_read_ = false;
+  bool holds_keep_alives_ = false;
+  std::deque<std::function<void()>> keep_alives_;
   bool answers_grants_ = true;
   int grants_without_answer_ = 0;
   std::optional<etcd::transaction> held_back_;

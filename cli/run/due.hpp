@@ -2,7 +2,7 @@
 #pragma once
 
 #include "probe/run_record.hpp"
-#include "run/slots.hpp"
+#include "run/time_slots.hpp"
 
 #include <chrono>
 #include <cstdint>

@@ -11,7 +11,7 @@ local channel = ARGV[4]
 -- @include micros
 -- @include owner_hash
 -- @include tell
--- @include fair_line
+-- @include redisson_fair_queue
 local function leave()
   local behind = false
   for _, one in ipairs(redis.call('LRANGE', queue, '0', '-1')) do

@@ -21,8 +21,8 @@ local channel = ARGV[7]
 -- @include hold_hash
 -- @include misfit_beside
 -- @include tell
--- @include fair_line
--- @include fair_queue_up
+-- @include redisson_fair_queue
+-- @include redisson_fair_join
 local holder, misfit = holder_of(lock)
 misfit = misfit or misfit_beside(queue, 'list', 'the queue of a fair lock of Redisson') or
              misfit_beside(timeouts, 'zset', 'the time-outs of a fair lock of Redisson')

@@ -10,7 +10,7 @@ local channel = ARGV[3]
 -- @include micros
 -- @include owner_hash
 -- @include tell
--- @include fair_line
+-- @include redisson_fair_queue
 local found = found_by(owner, lock)
 if found == -1 then return -1 end
 if found == 1 then redis.call('HDEL', lock, owner) end

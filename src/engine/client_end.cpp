@@ -88,8 +88,8 @@ void core::begin_exit() noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   if (!gate_.closed()) {
-    contention_.membership.set_aside(boot_clock::now());
-    deadlocks_.set_aside();
+    contention_.membership.begin_exit(boot_clock::now());
+    deadlocks_.begin_exit();
   }
   loop_.leave(hold);
 }
@@ -190,7 +190,7 @@ bool core::shut_down_within(std::chrono::nanoseconds drain) {
 bool core::shut() noexcept {
   close();
   reactor::lock hold{loop_.mutex()};
-  auto const alone = loop_.stop(hold, contention_.membership.set_aside_before());
+  auto const alone = loop_.stop(hold, contention_.membership.exiting());
   backend_->shut(client_.shut_down);
   // Releases that were to be sent again: a caller may wait for their outcome, which is known now.
   delayed_.run_all();

@@ -89,10 +89,10 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .kept = kept_keys_,
                                    .releases = pending_releases_,
                                    .noted = moments_.get()}},
-      release_requests_{loop_, *backend_, queues_, holders_,
-                        [this](lease_state& lease) {
-                          contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
-                        }},
+      petitions_{loop_, *backend_, queues_, holders_,
+                 [this](lease_state& lease) {
+                   contention_.ends.lose(lease, loss_cause::forced, boot_clock::now());
+                 }},
       ask_all_again_{[this] {
         auto const now = boot_clock::now();
         ask_about_all(now);
@@ -188,7 +188,7 @@ notifications::events core::on_messages() {
       .woken = [this](std::uint64_t number, time_point now) { contention_.messages.on_woken(number, now); },
       .open = [this](std::uint64_t number, time_point now) { contention_.messages.on_open(number, now); },
       .polling = [this] { contention_.requests.send_all_soon(boot_clock::now()); },
-      .asked = [this](std::uint64_t number) { release_requests_.on_hint(number); }};
+      .asked = [this](std::uint64_t number) { petitions_.on_hint(number); }};
 }
 
 /// The data of the server that answers from now on may be older than what was acknowledged. So lost leases

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "engine/async_requests.hpp"
+#include "engine/async_server_calls.hpp"
 #include "engine/contention/contention.hpp"
 #include "engine/lay_down_calls.hpp"
 #include "engine/lease_calls.hpp"
 #include "engine/lock_calls.hpp"
-#include "engine/release_requests.hpp"
+#include "engine/petitions.hpp"
 #include "engine/server_calls.hpp"
 #include "engine/watches.hpp"
 #include "net/broken_connections.hpp"
@@ -39,7 +39,7 @@ class core : public std::enable_shared_from_this<core> {
   [[nodiscard]] lease_calls& leases() noexcept { return lease_calls_; }
   [[nodiscard]] lay_down_calls& lay_downs() noexcept { return lay_down_calls_; }
   [[nodiscard]] server_calls& requests() noexcept { return server_calls_; }
-  [[nodiscard]] engine::async_requests& async_requests() noexcept { return async_requests_; }
+  [[nodiscard]] engine::async_server_calls& async_server_calls() noexcept { return async_server_calls_; }
   /// For watchers, which hear of each change of an object in the server.
   [[nodiscard]] engine::watches& watches() noexcept { return watches_; }
 
@@ -134,12 +134,12 @@ class core : public std::enable_shared_from_this<core> {
   pending_releases pending_releases_{*backend_,      client_,   log_,     stats_,
                                      notifications_, departed_, delayed_, owed_};
   contention contention_;
-  release_requests release_requests_;
+  petitions petitions_;
   reactor::timer ask_all_again_;  ///< something failed halfway: all leases and all contenders ask
   call_gate gate_{loop_, client_};
   time_point end_begun_ = time_point::max();  ///< since when confirmations at the end are awaited
   server_calls server_calls_{loop_, *backend_, client_, gate_, delayed_};
-  engine::async_requests async_requests_{loop_, *backend_, client_, gate_, delayed_};
+  engine::async_server_calls async_server_calls_{loop_, *backend_, client_, gate_, delayed_};
   engine::watches watches_{loop_, *backend_, client_, gate_};
   deadlocks deadlocks_;
   lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.membership,

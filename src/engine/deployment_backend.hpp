@@ -56,9 +56,9 @@ class deployment_backend final : public lock_backend {
     return deployment_->down_because();
   }
   void shut(std::shared_ptr<error const> const& reason) override { deployment_->shut(reason); }
-  void listen(std::string const& channel, topology::channel_of owner,
+  void listen(std::string const& channel, topology::channel_of scope,
               net::subscriber::listener& listener) override {
-    deployment_->listen(channel, owner, listener);
+    deployment_->listen(channel, scope, listener);
   }
   void forget(std::string_view channel) override { deployment_->forget(channel); }
   [[nodiscard]] std::uint16_t slot_of(std::string_view name) const noexcept override {

@@ -47,15 +47,17 @@ struct effective_options : boost::intrusive_ref_counter<effective_options, boost
       : options{requested},
         size{permits},
         value{std::move(proclaimed)},
-        every{requested.renew_every.count() > 0 ? requested.renew_every : requested.ttl / 3} {}
+        renewal_interval{requested.renew_every.count() > 0 ? requested.renew_every : requested.ttl / 3} {}
 
   /// An acquisition counts only when replicas or a disk have it, too.
-  [[nodiscard]] bool acknowledged() const noexcept { return options.replicas > 0 || options.fsynced; }
+  [[nodiscard]] bool wants_acknowledgement() const noexcept {
+    return options.replicas > 0 || options.fsynced;
+  }
 
   lock_options options;
   int size;                          ///< see acquire_request
   std::optional<std::string> value;  ///< the same
-  std::chrono::nanoseconds every;    ///< between renewals
+  std::chrono::nanoseconds renewal_interval;
 };
 
 using effective_options_ptr = boost::intrusive_ptr<effective_options const>;

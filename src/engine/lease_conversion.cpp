@@ -109,7 +109,8 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   auto& next = *change.next;
   next.set_deadline(deadline_of(sent_at, old.options().ttl));
   next.renewals_left = old.renewals_left;
-  if (old.options().watchdog && next.renewals_left != 0) next.renew_at = sent_at + old.effective().every;
+  if (old.options().watchdog && next.renewals_left != 0)
+    next.renew_at = sent_at + old.effective().renewal_interval;
   holders_.open(next, now);
   if (old.thread != 0) holders_.give_to(old.thread, next);
   next.inherit(old);

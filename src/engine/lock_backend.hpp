@@ -86,7 +86,7 @@ class lock_backend {
   [[nodiscard]] virtual std::shared_ptr<error const> down_because() const noexcept = 0;
   virtual void shut(std::shared_ptr<error const> const& reason) = 0;
 
-  virtual void listen(std::string const& channel, topology::channel_of owner,
+  virtual void listen(std::string const& channel, topology::channel_of scope,
                       net::subscriber::listener& listener) = 0;
   virtual void forget(std::string_view channel) = 0;
 

@@ -124,8 +124,8 @@ struct contender : contender_hook {
   int ghosts = 0;               ///< how often a ghost was cleared out of its way
   time_point back_until{};  ///< it gives way to the lock's other side until then, or while its own queue has
                             ///< leases; {}: it doesn't
-  time_point asked_at{};    ///< when the last request was sent that got a busy reply
-  std::int64_t counter{};   ///< the newest token then: a grant with an older one is over already
+  time_point busy_sent_at{};    ///< when the last request was sent that got a busy reply
+  std::int64_t newest_token{};  ///< the newest token then: a grant with an older one is over already
   struct {
     busy reply;
     time_point heard_at;

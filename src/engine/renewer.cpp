@@ -47,7 +47,7 @@ void renewer::add(lease_state& lease, time_point now) noexcept {
 void renewer::schedule(lease_state& lease, time_point now) noexcept {
   auto const plan = plan_lease(lease.times(), now);
   if (plan.step == lease_step::wait && plan.when == lease.renew_at) {
-    schedule_.put_regular(lease, lease.renew_at, lease.effective().every, now);
+    schedule_.put_regular(lease, lease.renew_at, lease.effective().renewal_interval, now);
   } else {
     schedule_.put(lease, plan.when, now);
   }
@@ -64,7 +64,7 @@ void renewer::look() noexcept {
 }
 
 void renewer::consider(lease_state& lease, time_point now, batches& due_now) noexcept {
-  auto const plan = plan_lease(lease.times(), now, lease.effective().every / 64);
+  auto const plan = plan_lease(lease.times(), now, lease.effective().renewal_interval / 64);
   switch (plan.step) {
     case lease_step::wait:
       schedule_.put(lease, plan.when, now);
@@ -288,7 +288,7 @@ void renewer::renewed(lease_state& lease, time_point sent_at, milliseconds remai
   lease.set_deadline(std::max(lease.deadline(), deadline_of(sent_at, lease.options().ttl)));
   if (events_.renewed) events_.renewed(lease, was_until, now);
   auto const again = lease.options().watchdog && lease.renewals_left != 0;
-  auto every = lease.effective().every;
+  auto every = lease.effective().renewal_interval;
   // A number of renewals is a requested time.
   if (remaining != milliseconds::max() && lease.renewals_left < 0)
     every =
@@ -319,7 +319,7 @@ void renewer::send_alone(lease_state& lease, time_point now) noexcept {
 /// The lease stays valid until its deadline; the next try comes sooner than a regular one.
 void renewer::retry(lease_state& lease, time_point now) noexcept {
   ++counts_.renewal_failures;
-  auto const longest = lease.effective().every / retries_per_interval;
+  auto const longest = lease.effective().renewal_interval / retries_per_interval;
   auto const pause = std::uniform_int_distribution<std::chrono::nanoseconds::rep>{longest.count() / 2,
                                                                                   longest.count()}(random_);
   if (lease.options().watchdog && lease.renewals_left != 0)

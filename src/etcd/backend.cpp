@@ -156,7 +156,7 @@ void backend::send(net::request&& request) {
       });
 }
 
-void backend::listen(std::string const& channel, topology::channel_of /*owner*/,
+void backend::listen(std::string const& channel, topology::channel_of /*scope*/,
                      net::subscriber::listener& listener) {
   listeners_.add(channel, listener);
 }

@@ -64,7 +64,7 @@ class backend final : public engine::lock_backend {
     return server_.down_because();
   }
   void shut(std::shared_ptr<error const> const& reason) override;
-  void listen(std::string const& channel, topology::channel_of owner,
+  void listen(std::string const& channel, topology::channel_of scope,
               net::subscriber::listener& listener) override;
   void forget(std::string_view channel) override;
   [[nodiscard]] std::uint16_t slot_of(std::string_view /*name*/) const noexcept override { return 0; }

@@ -6,13 +6,13 @@
 #include <optional>
 #include <utility>
 
-#include "engine/async_requests.hpp"
+#include "engine/async_server_calls.hpp"
 
 namespace holdfast::sync {
 
 /// Calls `done` with what `read` makes of the response, or with what it throws. No response: with the reason.
 template <class Result, class Read, class Done>
-engine::async_requests::handler reading(Read read, Done done) {
+engine::async_server_calls::handler reading(Read read, Done done) {
   return [read = std::move(read), done = std::move(done)](net::response&& response) mutable {
     std::optional<Result> result;
     std::exception_ptr reason;

@@ -72,7 +72,7 @@ class pending_wait : public std::enable_shared_from_this<pending_wait> {
       return want_lock(std::cv_status::no_timeout);
     }
     try {
-      core_.async_requests().ask_until_ready(
+      core_.async_server_calls().ask_until_ready(
           wait_->leaving(), [self = shared_from_this()](net::response&& response) {
             self->want_lock(self->wait_->has_left(response.failure ? nullptr : &response.reply));
           });

@@ -59,7 +59,7 @@ void keep_published(engine::core& core, lease const& leading, std::string const&
                                  term = leading.token(), text = std::string{value}] {
     auto script =
         recipes::plain::publish({.name = name, .owner = owner}, term, text, ttl, core.publishing_now());
-    core.async_requests().ask_until_ready(std::move(script), refused, one_try(core, ttl));
+    core.async_server_calls().ask_until_ready(std::move(script), refused, one_try(core, ttl));
   });
 }
 
@@ -164,7 +164,7 @@ class pending_campaign : public std::enable_shared_from_this<pending_campaign> {
 
   void publish() {
     auto& core = *bound_->binding.core();
-    core.async_requests().ask_until_ready(
+    core.async_server_calls().ask_until_ready(
         publication(core, leading_, bound_->binding.name(), value_),
         [self = shared_from_this()](net::response&& response) { self->on_response(std::move(response)); },
         one_try(core, leading_.remaining()));

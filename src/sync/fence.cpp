@@ -262,8 +262,8 @@ void fence::async_write(fence_token token, std::string_view command, std::string
                mark = std::move(mark)](net::response const& response) mutable {
     return state->written(response, command, key, std::move(mark));
   };
-  impl_->core->async_requests().ask_until_ready(std::move(script),
-                                                reading<fence_result>(std::move(read), std::move(done)));
+  impl_->core->async_server_calls().ask_until_ready(std::move(script),
+                                                    reading<fence_result>(std::move(read), std::move(done)));
 }
 
 void fence::async_claim(fence_token token, write_handler done) {
@@ -275,16 +275,16 @@ void fence::async_claim(fence_token token, write_handler done) {
   auto read = [state = impl_](net::response const& response) {
     return state->read(response, "SET", state->mark);
   };
-  impl_->core->async_requests().ask_until_ready(impl_->claim(token),
-                                                reading<fence_result>(std::move(read), std::move(done)));
+  impl_->core->async_server_calls().ask_until_ready(impl_->claim(token),
+                                                    reading<fence_result>(std::move(read), std::move(done)));
 }
 
 void fence::async_newest(token_handler done) {
   sync::check_handler(done, impl_->resource);
   std::string_view const command[]{"GET", impl_->mark};
   auto read = [state = impl_](net::response const& response) { return state->newest(response); };
-  impl_->core->async_requests().ask_until_ready(command, impl_->mark,
-                                                reading<std::int64_t>(std::move(read), std::move(done)));
+  impl_->core->async_server_calls().ask_until_ready(command, impl_->mark,
+                                                    reading<std::int64_t>(std::move(read), std::move(done)));
 }
 
 void fence::async_set(std::string_view key, std::string_view value, fence_token token, write_handler done) {

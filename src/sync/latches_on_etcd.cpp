@@ -47,8 +47,8 @@ void async_count_latch_down(std::shared_ptr<engine::core> const& core, std::stri
                             latch_counting const& by,
                             move_only_function<void(bool, std::exception_ptr)> done) {
   auto const counted = std::make_shared<bool>(false);
-  core->async_requests().ask_viewer(
-      [name, by, counted](etcd::viewer& view, engine::async_requests::failure_handler answered) {
+  core->async_server_calls().ask_viewer(
+      [name, by, counted](etcd::viewer& view, engine::async_server_calls::failure_handler answered) {
         view.of_latches().count_down(
             name, of(by),
             [counted, answered = std::move(answered)](std::shared_ptr<error const> failure, bool changed) {

@@ -77,9 +77,9 @@ class shared_counter {
       state->check(response);
       return state->settle(response, std::move(own));
     };
-    state_->core->async_requests().ask_until_ready(script(),
-                                                   reading<std::int64_t>(std::move(read), std::move(done)),
-                                                   {.while_down = net::retry_policy::steady});
+    state_->core->async_server_calls().ask_until_ready(
+        script(), reading<std::int64_t>(std::move(read), std::move(done)),
+        {.while_down = net::retry_policy::steady});
   }
 
  private:

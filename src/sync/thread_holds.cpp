@@ -9,8 +9,8 @@ namespace holdfast::sync {
 namespace {
 
 struct hold_note {
-  std::weak_ptr<thread_guest> guest{};  ///< the lock object may be destroyed first
-  int generation = 0;                   ///< a forked child ignores its copies of the parent's notes
+  std::weak_ptr<thread_end> guest{};  ///< the lock object may be destroyed first
+  int generation = 0;                 ///< a forked child ignores its copies of the parent's notes
 };
 
 /// Outlives `noted_holds`: trivially destructible, so readable until the thread has gone.
@@ -31,7 +31,7 @@ class hold_notes {
     }
   }
 
-  void add(std::shared_ptr<thread_guest> const& guest) {
+  void add(std::shared_ptr<thread_end> const& guest) {
     if (all_.size() >= tidy_at_) tidy_up();
     hold_note note{guest, fork_generation()};
     if (spare_.empty()) {
@@ -44,7 +44,7 @@ class hold_notes {
     spare_ = std::move(added.node);
   }
 
-  void forget(thread_guest const& guest) noexcept {
+  void forget(thread_end const& guest) noexcept {
     auto const known = all_.find(&guest);
     if (known == all_.end()) return;
     spare_ = all_.extract(known);
@@ -52,7 +52,7 @@ class hold_notes {
   }
 
  private:
-  using map = std::unordered_map<thread_guest const*, hold_note>;
+  using map = std::unordered_map<thread_end const*, hold_note>;
 
   /// Removes lock objects that another thread destroyed while this thread held them. Runs seldom.
   void tidy_up() {
@@ -73,11 +73,11 @@ thread_local hold_notes noted_holds;
 
 bool thread_is_ending() noexcept { return thread_over; }
 
-void note_hold(std::shared_ptr<thread_guest> const& guest) {
+void note_hold(std::shared_ptr<thread_end> const& guest) {
   if (!thread_over) noted_holds.add(guest);
 }
 
-void forget_hold(thread_guest const& guest) noexcept {
+void forget_hold(thread_end const& guest) noexcept {
   if (!thread_over) noted_holds.forget(guest);
 }
 

@@ -16,12 +16,12 @@
 namespace holdfast::sync {
 
 /// An object that is notified of the end of a thread.
-class thread_guest {
+class thread_end {
  public:
-  thread_guest() = default;
-  thread_guest(thread_guest const&) = delete;
-  thread_guest& operator=(thread_guest const&) = delete;
-  virtual ~thread_guest() = default;
+  thread_end() = default;
+  thread_end(thread_end const&) = delete;
+  thread_end& operator=(thread_end const&) = delete;
+  virtual ~thread_end() = default;
 
   /// The calling thread ends while it holds this object.
   virtual void thread_ends() noexcept = 0;
@@ -29,10 +29,10 @@ class thread_guest {
 
 /// This thread holds `guest`, which is notified if the thread ends before forget_hold. Costs two atomic
 /// operations, however much the thread holds, and an allocation only where it holds more than ever before.
-void note_hold(std::shared_ptr<thread_guest> const& guest);
+void note_hold(std::shared_ptr<thread_end> const& guest);
 
 /// This thread doesn't hold `guest` any longer.
-void forget_hold(thread_guest const& guest) noexcept;
+void forget_hold(thread_end const& guest) noexcept;
 
 /// The thread ends and its last destructors are running: its holds have been taken from it.
 [[nodiscard]] bool thread_is_ending() noexcept;
@@ -41,7 +41,7 @@ void forget_hold(thread_guest const& guest) noexcept;
 /// several threads may hold, or to threads whose lease was lost while the next thread of this process holds
 /// the lock already: those threads learn of the loss when they unlock.
 template <class Lease>
-class thread_holds final : public thread_guest, public std::enable_shared_from_this<thread_holds<Lease>> {
+class thread_holds final : public thread_end, public std::enable_shared_from_this<thread_holds<Lease>> {
  public:
   /// The greatest nesting depth of one thread.
   static constexpr std::int32_t deepest = 1'000'000;

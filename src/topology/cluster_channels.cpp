@@ -13,8 +13,8 @@ using net::subscriber;
 /// A channel, and the node where it is subscribed.
 class cluster_channels::node_subscription final : public subscriber::listener {
  public:
-  node_subscription(cluster_channels& channels, std::string name, channel_of owner, listener& target)
-      : receiver{target}, channel{std::move(name)}, scope{owner}, channels_{channels} {}
+  node_subscription(cluster_channels& channels, std::string name, channel_of reach, listener& target)
+      : receiver{target}, channel{std::move(name)}, scope{reach}, channels_{channels} {}
 
   // The receiver may forget the channel in these calls, which destroys this object.
   void on_subscribed() override { receiver.on_subscribed(); }

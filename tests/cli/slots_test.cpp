@@ -1,4 +1,4 @@
-#include "run/slots.hpp"
+#include "run/time_slots.hpp"
 
 #include "common/exit_codes.hpp"
 

@@ -15,7 +15,7 @@
 namespace holdfast {
 namespace {
 
-class counting_guest final : public sync::thread_guest {
+class counting_guest final : public sync::thread_end {
  public:
   explicit counting_guest(int& ends) : ends_{ends} {}
   void thread_ends() noexcept override { ++ends_; }

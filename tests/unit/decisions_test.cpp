@@ -148,8 +148,8 @@ TEST_F(a_grant_of_a_latch, is_of_no_use_for_a_caller_that_came_after_its_request
 class a_grant_by_message : public a_grant {
  protected:
   a_grant_by_message() {
-    queue_->contender->asked_at = now();
-    queue_->contender->counter = 100;
+    queue_->contender->busy_sent_at = now();
+    queue_->contender->newest_token = 100;
     queue_->contender->current = contender::state::waiting;
   }
   [[nodiscard]] bool believed(std::int64_t token = 101, bool trusted = true) {
@@ -172,7 +172,7 @@ TEST_F(a_grant_by_message, is_not_believed_when_it_may_be_over_soon) {
 }
 
 TEST_F(a_grant_by_message, is_not_believed_before_the_first_busy_reply) {
-  queue_->contender->asked_at = {};
+  queue_->contender->busy_sent_at = {};
   EXPECT_FALSE(believed());
 }
 

@@ -1,4 +1,4 @@
-#include "engine/release_requests.hpp"
+#include "engine/petitions.hpp"
 
 #include "unit/engine_parts.hpp"
 
@@ -18,8 +18,8 @@ class a_release_request : public engine_parts {
 
   holders holders_;
   std::vector<std::uint64_t> lost_;
-  release_requests requests_{loop_, backend_, queues_, holders_,
-                             [this](lease_state& lease) { lost_.push_back(lease.number()); }};
+  petitions requests_{loop_, backend_, queues_, holders_,
+                      [this](lease_state& lease) { lost_.push_back(lease.number()); }};
   lock_queue_ptr queue_{pin()};
   lease_state_ptr lease_{make_lease(queue_, 7)};
 };

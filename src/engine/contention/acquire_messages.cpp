@@ -52,7 +52,7 @@ void acquire_messages::on_grant(lock_queue& queue, granted const& grant, time_po
   ++stats_.granted;
   auto by_message = grant;
   by_message.by_message = true;
-  grants_.on_granted(queue, by_message, contender.asked_at, ttl_by_message(contender), now);
+  grants_.on_granted(queue, by_message, contender.busy_sent_at, ttl_by_message(contender), now);
 }
 
 }  // namespace holdfast::engine

@@ -89,7 +89,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .listening = contender.listening,
           .ticket = contender.ticket,
           .waited = waited_for(first.came_at, now),
-          .newest = contender.counter,
+          .newest = contender.newest_token,
           .in_place_of = first.in_place_of,
           .value = first.options->value,
           .policy = contender.policy};
@@ -149,7 +149,7 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
   contender.endless = patience.endless();
   scripting::send_options const send{.while_down = patience.while_down, .give_up = patience.give_up};
   presence_.introduce(now, send);
-  if (first.options->acknowledged()) {
+  if (first.options->wants_acknowledgement()) {
     acknowledgements_.acquire(queue.lock_recipe(), queue.name(), request, first.options->options, send,
                               [this, pin = lock_queue_ptr{&queue}, number = contender.number](
                                   answer<verdict>&& result, acknowledgement const* reached) {

@@ -20,7 +20,7 @@ namespace holdfast::engine {
 class acquire_requests {
  public:
   /// Gets the answer to a request of the contender with that number, which may be over: see
-  /// acquire_replies::on_answer.
+  /// acquire_answers::on_answer.
   using handler =
       std::function<void(lock_queue&, std::uint64_t number, answer<verdict> const&, time_point now)>;
 

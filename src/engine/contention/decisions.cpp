@@ -36,7 +36,7 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   // On Redisson's wire, where the order isn't strict, the amount is the number of all permits.
   if (queue.lock_recipe().order == order::strict && was_for_another(contender, first))
     return grant_use::other_caller;
-  if (first.options->acknowledged() && !contender.acknowledged) return grant_use::unacknowledged;
+  if (first.options->wants_acknowledgement() && !contender.acknowledged) return grant_use::unacknowledged;
   if (now >= deadline) return grant_use::expired;
   auto const& wanted = first.options->options;
   return ttl == wanted.ttl || wanted.watchdog ? grant_use::lease : grant_use::other_ttl;
@@ -62,13 +62,13 @@ bool believes(lock_queue const& queue, granted const& grant, bool trusted, time_
   if (!trusted || queue.lock_recipe().several != nullptr || queue.waiters.empty()) return false;
   if (queue.lock_recipe().lasts) return false;
   // Where replicas have to acknowledge, only a request makes them do so.
-  if (queue.waiters.front().options->acknowledged()) return false;
+  if (queue.waiters.front().options->wants_acknowledgement()) return false;
   // A grant that is newer than the last busy reply was made after that request was sent, so its ttl counts
   // from there at the earliest. An older grant, whose message was held up, may have ended long ago: then only
   // asking the server decides.
   auto const& contender = *queue.contender;
-  return contender.asked_at != time_point{} && grant.token > contender.counter &&
-         deadline_of(contender.asked_at, ttl_by_message(contender)) > now + grant_reserve;
+  return contender.busy_sent_at != time_point{} && grant.token > contender.newest_token &&
+         deadline_of(contender.busy_sent_at, ttl_by_message(contender)) > now + grant_reserve;
 }
 
 bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point now) noexcept {
@@ -86,7 +86,8 @@ bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point 
 }
 
 bool may_pass(lock_queue const& queue, bool by_message) noexcept {
-  return queue.lock_recipe().pass != nullptr && by_message && !queue.waiters.front().options->acknowledged();
+  return queue.lock_recipe().pass != nullptr && by_message &&
+         !queue.waiters.front().options->wants_acknowledgement();
 }
 
 bool still_to_release(lease_state const& lease, time_point now) noexcept {

@@ -91,14 +91,14 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   // Early in a short grant: a holder that lets go of its work in the last third of it, as `holdfast run`
   // does, must not do so because a busy machine held up the first renewal.
   if (wanted.watchdog)
-    lease->renew_at = std::min(sent_at + lease->effective().every, now + (deadline - now) / 4);
+    lease->renew_at = std::min(sent_at + lease->effective().renewal_interval, now + (deadline - now) / 4);
   set_limits(*lease, now);
   // By a message, while a request is under way.
   if (contender.current == contender::state::asking) late_responses_.expect(contender.number);
   if (!exclusive) holders_.open(*lease, now);
   // From here on nothing can fail.
   fast_path_.note_granted(queue, grant, sent_at);
-  queue.uncontended = !contender.contended && contender.asked_at == time_point{};
+  queue.uncontended = !contender.contended && contender.busy_sent_at == time_point{};
   queue.taken_fast = contender.fast ? 1 : 0;
   contenders_.end(queue, now);
   queue.held_here_since = now;

@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "engine/contention/acquire_replies.hpp"
+#include "engine/contention/acquire_answers.hpp"
 #include "engine/delayed_calls.hpp"
 
 namespace holdfast::engine {
@@ -15,7 +15,7 @@ class lease_ends {
  public:
   lease_ends(reactor::loop& loop, lock_backend& backend, client_constants const& client, deferred_log& log,
              client_stats& counts, holders& held, departed& past, contenders& contending,
-             acquire_requests& requests, grants& granting, acquire_replies& replies, notifications& wake,
+             acquire_requests& requests, grants& granting, acquire_answers& replies, notifications& wake,
              pending_releases& releases, kept_keys& kept, late_responses& late, delayed_calls& delayed,
              fast_path& fast, moments* noted) noexcept
       : loop_{loop},
@@ -83,7 +83,7 @@ class lease_ends {
   contenders& contenders_;
   acquire_requests& requests_;
   grants& grants_;
-  acquire_replies& replies_;
+  acquire_answers& replies_;
   notifications& notifications_;
   pending_releases& pending_releases_;
   kept_keys& kept_keys_;

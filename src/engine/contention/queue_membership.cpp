@@ -87,7 +87,7 @@ milliseconds queue_membership::time_for_reply(waiter const& caller) const noexce
   auto const& options = client_.options;
   auto const usual = options.connect_timeout + options.reply_timeout;
   // A WAIT, and one before it, take less than reply_timeout each.
-  return caller.options->acknowledged() ? usual + options.reply_timeout : usual;
+  return caller.options->wants_acknowledgement() ? usual + options.reply_timeout : usual;
 }
 
 /// When a caller that doesn't wait for the lock, or not for the server, goes without a reply.
@@ -119,7 +119,7 @@ void queue_membership::on_time_up(waiter& caller, time_point now) noexcept {
     caller.failure = after_waiting(backend_.down_because(), now - caller.came_at);
     auto const first_reply = waits_for_server;
     if (!caller.failure && !caller.tries_only && !caller.unlimited() &&
-        (first_reply || caller.options->acknowledged())) {
+        (first_reply || caller.options->wants_acknowledgement())) {
       callers::make_try(caller);
       caller.patient_until = time_point::min();
       // The request may wait for longer: through an outage, or while the server loads its data.
@@ -131,7 +131,7 @@ void queue_membership::on_time_up(waiter& caller, time_point now) noexcept {
   leave(caller, now);
 }
 
-void queue_membership::set_aside(time_point now) noexcept {
+void queue_membership::begin_exit(time_point now) noexcept {
   exiting_ = std::this_thread::get_id();
   queues_.for_each([this, now](lock_queue& queue) {
     queue.waiters.clear();

@@ -35,8 +35,8 @@ class queue_membership {
   /// The process ends: locks that it gives back are for other processes. Its own callers wait on until their
   /// time is up, they are cancelled, or the process is over: an exception in a thread that doesn't expect it
   /// would end the process in another way. Callers of other threads get no lock from here on.
-  void set_aside(time_point now) noexcept;
-  [[nodiscard]] bool set_aside_before() const noexcept { return exiting_ != std::thread::id{}; }
+  void begin_exit(time_point now) noexcept;
+  [[nodiscard]] bool exiting() const noexcept { return exiting_ != std::thread::id{}; }
   /// The client ends.
   void fail_all(std::shared_ptr<error const> const& reason, time_point now) noexcept;
 
@@ -45,7 +45,7 @@ class queue_membership {
   [[nodiscard]] milliseconds time_for_reply(waiter const& caller) const noexcept;
   [[nodiscard]] time_point end_without_reply(waiter const& caller, time_point now) const noexcept;
   [[nodiscard]] bool exiting_elsewhere() const noexcept {
-    return set_aside_before() && exiting_ != std::this_thread::get_id();
+    return exiting() && exiting_ != std::this_thread::get_id();
   }
 
   reactor::loop& loop_;

@@ -100,7 +100,7 @@ void deadlocks::end(waiter const& caller) noexcept {
   take_back(*watched, watched->statement_keys);
 }
 
-void deadlocks::set_aside() noexcept {
+void deadlocks::begin_exit() noexcept {
   while (!watches_.empty()) end(*watches_.begin()->first);
 }
 

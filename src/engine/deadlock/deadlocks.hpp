@@ -56,7 +56,7 @@ class deadlocks {
   /// It is finished.
   void end(waiter const& caller) noexcept;
   /// The process exits: callers that wait will never be finished, and mustn't be woken either.
-  void set_aside() noexcept;
+  void begin_exit() noexcept;
 
  private:
   struct watch;

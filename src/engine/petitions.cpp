@@ -1,4 +1,4 @@
-#include "engine/release_requests.hpp"
+#include "engine/petitions.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,8 +19,8 @@ constexpr std::chrono::seconds question_lasts{2};
 
 }  // namespace
 
-release_requests::release_requests(reactor::loop& loop, lock_backend& backend, lock_queues const& queues,
-                                   holders& held, handler requested)
+petitions::petitions(reactor::loop& loop, lock_backend& backend, lock_queues const& queues, holders& held,
+                     handler requested)
     : loop_{loop},
       backend_{backend},
       queues_{queues},
@@ -28,14 +28,14 @@ release_requests::release_requests(reactor::loop& loop, lock_backend& backend, l
       requested_{std::move(requested)},
       timer_{[this] { look_at_hints(); }} {}
 
-void release_requests::on_hint(std::uint64_t number) {
+void petitions::on_hint(std::uint64_t number) {
   auto const known = std::ranges::find(hints_, number) != hints_.end();
   if (known || hints_.size() >= most_hints) return;
   hints_.push_back(number);
   if (!timer_.armed()) loop_.arm(timer_, std::max(next_look_, boot_clock::now()));
 }
 
-void release_requests::look_at_hints() {
+void petitions::look_at_hints() {
   auto const begun = boot_clock::now();
   auto const hinted = std::exchange(hints_, {});
   std::vector<std::pair<lock_queue_ptr, std::uint64_t>> held_here;
@@ -51,7 +51,7 @@ void release_requests::look_at_hints() {
   next_look_ = ended + std::max<boot_clock::duration>(between_looks, parts * (ended - begun));
 }
 
-void release_requests::ask_whether_requested(lock_queue& queue, std::uint64_t number, time_point now) {
+void petitions::ask_whether_requested(lock_queue& queue, std::uint64_t number, time_point now) {
   auto const owner = queue.client().owner_id(number);
   backend_.find_petition(queue.lock_recipe(), {.name = queue.name(), .owner = owner},
                          [this, pin = lock_queue_ptr{&queue}, number](answer<bool>&& found) {

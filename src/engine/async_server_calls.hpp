@@ -15,12 +15,12 @@ namespace holdfast::engine {
 /// From any thread, without the lock. `done` is called once, without the lock, with the last response: its
 /// `failure` is set when the server couldn't be asked. Each function throws when nothing was begun, and then
 /// calls nothing.
-class async_requests {
+class async_server_calls {
  public:
   using handler = callback<void(net::response&&)>;
 
-  async_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
-                 delayed_calls& delayed) noexcept
+  async_server_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client,
+                     call_gate& gate, delayed_calls& delayed) noexcept
       : loop_{loop}, backend_{backend}, client_{client}, gate_{gate}, delayed_{delayed} {}
 
   /// Sends one script until the server is ready for it: see server_calls::ask_until_ready.

@@ -1,4 +1,4 @@
-#include "engine/async_requests.hpp"
+#include "engine/async_server_calls.hpp"
 
 #include <new>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace holdfast::engine {
 
-struct async_requests::pending {
+struct async_server_calls::pending {
   pending(client_options const& options, callback<void(handler)> send_copy, handler on_done)
       : again{options}, copy{std::move(send_copy)}, done{std::move(on_done)} {}
 
@@ -20,7 +20,7 @@ struct async_requests::pending {
   reactor::loop::calls ready{};  ///< calls `done` with `last`; made in advance, since the end must not fail
 };
 
-void async_requests::ask_until_ready(call script, handler done, scripting::send_options send) {
+void async_server_calls::ask_until_ready(call script, handler done, scripting::send_options send) {
   start(std::make_shared<pending>(
       client_.options,
       [this, script = std::move(script), send](handler on_response) {
@@ -29,8 +29,8 @@ void async_requests::ask_until_ready(call script, handler done, scripting::send_
       std::move(done)));
 }
 
-void async_requests::ask_until_ready(std::span<std::string_view const> command, std::string_view key,
-                                     handler done) {
+void async_server_calls::ask_until_ready(std::span<std::string_view const> command, std::string_view key,
+                                         handler done) {
   std::string bytes;
   resp::append_command(bytes, command);
   start(std::make_shared<pending>(
@@ -41,7 +41,7 @@ void async_requests::ask_until_ready(std::span<std::string_view const> command, 
       std::move(done)));
 }
 
-void async_requests::ask_viewer(std::function<void(etcd::viewer&, failure_handler)> send, handler done) {
+void async_server_calls::ask_viewer(std::function<void(etcd::viewer&, failure_handler)> send, handler done) {
   start(std::make_shared<pending>(
       client_.options,
       [this, send = std::move(send)](handler on_response) {
@@ -52,7 +52,7 @@ void async_requests::ask_viewer(std::function<void(etcd::viewer&, failure_handle
       std::move(done)));
 }
 
-void async_requests::start(std::shared_ptr<pending> const& request) {
+void async_server_calls::start(std::shared_ptr<pending> const& request) {
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
@@ -68,11 +68,12 @@ void async_requests::start(std::shared_ptr<pending> const& request) {
   loop_.leave(hold);
 }
 
-void async_requests::send(std::shared_ptr<pending> const& request) {
+void async_server_calls::send(std::shared_ptr<pending> const& request) {
   request->copy([this, request](net::response&& response) { on_response(request, std::move(response)); });
 }
 
-void async_requests::on_response(std::shared_ptr<pending> const& request, net::response&& response) noexcept {
+void async_server_calls::on_response(std::shared_ptr<pending> const& request,
+                                     net::response&& response) noexcept {
   auto const when = request->again.next_copy(response, boot_clock::now());
   request->last = std::move(response);
   if (when) {
@@ -87,7 +88,7 @@ void async_requests::on_response(std::shared_ptr<pending> const& request, net::r
 }
 
 /// The end of the client calls it early.
-void async_requests::send_again(std::shared_ptr<pending> const& request) noexcept {
+void async_server_calls::send_again(std::shared_ptr<pending> const& request) noexcept {
   if (gate_.closed()) {
     request->last.failure = client_.shut_down;
     finish(*request);
@@ -101,7 +102,7 @@ void async_requests::send_again(std::shared_ptr<pending> const& request) noexcep
   }
 }
 
-void async_requests::finish(pending& request) noexcept {
+void async_server_calls::finish(pending& request) noexcept {
   loop_.add_interest(-1);
   loop_.deferred().add(std::move(request.ready));
 }

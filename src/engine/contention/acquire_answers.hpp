@@ -11,9 +11,9 @@ namespace holdfast::engine {
 
 /// Replies and messages bring the same news, so each step may find that the other was faster. All under the
 /// client's lock; `now` is the time of the event, after the answer has come.
-class acquire_replies {
+class acquire_answers {
  public:
-  acquire_replies(client_constants const& client, client_stats& counts, callers& waiting,
+  acquire_answers(client_constants const& client, client_stats& counts, callers& waiting,
                   contenders& contending, acquire_requests& requests, grants& granting, ghosts& clearing,
                   notifications const& wake, presence& own_presence, fast_path& fast) noexcept
       : client_{client},

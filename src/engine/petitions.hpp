@@ -13,14 +13,14 @@ namespace holdfast::engine {
 
 /// A hint to the holder's client says that somebody wants a lock back; a key beside the lock,
 /// which only clients with a right to the lock can write, confirms it. All under the client's lock.
-class release_requests {
+class petitions {
  public:
   /// Called with a lease that is wanted back: it isn't valid from then on. The lock goes back when the holder
   /// releases it.
   using handler = std::function<void(lease_state&)>;
 
-  release_requests(reactor::loop& loop, lock_backend& backend, lock_queues const& queues, holders& held,
-                   handler requested);
+  petitions(reactor::loop& loop, lock_backend& backend, lock_queues const& queues, holders& held,
+            handler requested);
 
   /// A message claims that the acquisition with that number is wanted back.
   void on_hint(std::uint64_t number);

@@ -1,4 +1,4 @@
-#include "engine/contention/acquire_replies.hpp"
+#include "engine/contention/acquire_answers.hpp"
 
 #include <new>
 #include <string>
@@ -17,7 +17,7 @@ bool leaves_copies(answer<verdict> const& result) noexcept {
 
 }  // namespace
 
-void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
+void acquire_answers::on_answer(lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
                                 time_point now) noexcept {
   if (!is_contender(queue, number)) {
     requests_.drop_orphan(queue, number, leaves_copies(result), now);
@@ -49,7 +49,7 @@ void acquire_replies::on_answer(lock_queue& queue, std::uint64_t number, answer<
 
 /// The answer to a fast request doesn't decide. That request may have taken the lock, unless it was never
 /// sent, or found another holder.
-void acquire_replies::on_undecided(lock_queue& queue, answer<verdict> const& result,
+void acquire_answers::on_undecided(lock_queue& queue, answer<verdict> const& result,
                                    time_point now) noexcept {
   auto& contender = *queue.contender;
   auto const* const found = result.outcome();
@@ -69,7 +69,7 @@ void acquire_replies::on_undecided(lock_queue& queue, answer<verdict> const& res
   }
 }
 
-void acquire_replies::on_verdict(lock_queue& queue, verdict const& found, time_point sent_at,
+void acquire_answers::on_verdict(lock_queue& queue, verdict const& found, time_point sent_at,
                                  time_point now) {
   if (auto const* const grant = std::get_if<granted>(&found)) {
     grants_.on_granted(queue, *grant, sent_at, queue.contender->ttl, now);
@@ -78,7 +78,7 @@ void acquire_replies::on_verdict(lock_queue& queue, verdict const& found, time_p
   }
 }
 
-void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now) {
+void acquire_answers::on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now) {
   lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
   auto const asked_to_wait = reply.ahead >= 0;
@@ -107,10 +107,10 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   }
   callers_.note_waiting(queue, now);
   if (requests_.replace_contender(queue, now)) return;
-  if (contender.ticket.empty() && contender.asked_at == time_point{}) ++stats_.waits;
+  if (contender.ticket.empty() && contender.busy_sent_at == time_point{}) ++stats_.waits;
   presence_.touch(now);
-  contender.asked_at = sent_at;
-  contender.counter = reply.counter;
+  contender.busy_sent_at = sent_at;
+  contender.newest_token = reply.counter;
   if (asked_to_wait && contender.was_listening) callers_.note_queued(queue, now);
   if (asked_to_wait) contender.ticket = std::to_string(reply.ticket);
   if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
@@ -120,7 +120,7 @@ void acquire_replies::on_busy(lock_queue& queue, busy const& reply, time_point s
   requests_.wait_for_wake_up(queue, reply, now);
 }
 
-void acquire_replies::on_failed(lock_queue& queue, failed const& failure, time_point now) {
+void acquire_answers::on_failed(lock_queue& queue, failed const& failure, time_point now) {
   lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
@@ -135,7 +135,7 @@ void acquire_replies::on_failed(lock_queue& queue, failed const& failure, time_p
   }
 }
 
-void acquire_replies::on_refused(lock_queue& queue, refused const& refusal, time_point now) {
+void acquire_answers::on_refused(lock_queue& queue, refused const& refusal, time_point now) {
   auto& contender = *queue.contender;
   contender.current = contender::state::waiting;
   // An earlier copy of this request, or an earlier request without an outcome, may have been carried out.

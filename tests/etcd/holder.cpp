@@ -6,33 +6,14 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string_view>
-#include <vector>
 
 namespace holdfast::test {
 
 namespace {
-
-/// To compare by hand with the peer's `cycle`: holdfast_etcd cycle URL NAME TIMES writes the median in
-/// microseconds.
-void cycle(std::string const& url, std::string const& name, int times) {
-  client etcd{url, {.patience = std::chrono::seconds{20}}};
-  mutex lock{etcd, name};
-  std::vector<std::int64_t> took;
-  for (int i = 0; i != times; ++i) {
-    auto const begun = std::chrono::steady_clock::now();
-    (void)lock.acquire().release();
-    took.push_back(
-        std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun)
-            .count());
-  }
-  std::ranges::sort(took);
-  std::cout << "median " << took[took.size() / 2] << std::endl;
-}
 
 void lead(std::string const& url, std::string const& name, std::string const& value,
           std::chrono::milliseconds ttl) {
@@ -78,10 +59,6 @@ void hold_if_requested(int argc, char** argv) {
   }
   if (argc == 6 && std::string_view{argv[1]} == "lead") {
     lead(argv[2], argv[3], argv[4], std::chrono::milliseconds{std::stoi(argv[5])});
-    std::exit(0);
-  }
-  if (argc == 5 && std::string_view{argv[1]} == "cycle") {
-    cycle(argv[2], argv[3], std::stoi(argv[4]));
     std::exit(0);
   }
   if (argc != 5 || std::string_view{argv[1]} != "hold") return;

@@ -8,7 +8,7 @@
 
 namespace holdfast::test {
 
-/// To be called first in main(): a holder, or a measurement.
+/// To be called first in main().
 void hold_if_requested(int argc, char** argv);
 
 /// Leads an election with that value, writes "leads TERM", and leads on until a line comes; then "released".

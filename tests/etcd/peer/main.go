@@ -6,6 +6,7 @@
 //	observe NAME      writes "VALUE REVISION" for each response of Election.Observe
 //	count NAME FILE N increments the number in the file N times, each time under the lock; then "done"
 //	cycle NAME N      locks and unlocks N times, and writes the median in microseconds
+//	contend NAME S    writes "ready"; from the next line on it locks and unlocks for S seconds, and writes "rounds N"
 package main
 
 import (
@@ -84,6 +85,17 @@ func main() {
 			check(lock.Unlock(ctx))
 		}
 		fmt.Println("done")
+	case "contend":
+		seconds, err := strconv.Atoi(words[5])
+		check(err)
+		fmt.Println("ready")
+		bufio.NewReader(os.Stdin).ReadString('\n')
+		rounds := 0
+		for end := time.Now().Add(time.Duration(seconds) * time.Second); time.Now().Before(end); rounds++ {
+			check(lock.Lock(ctx))
+			check(lock.Unlock(ctx))
+		}
+		fmt.Println("rounds", rounds)
 	case "cycle":
 		times, err := strconv.Atoi(words[5])
 		check(err)

@@ -114,15 +114,16 @@ void queue_membership::on_time_up(waiter& caller, time_point now) noexcept {
   if (contender != nullptr && contender->trouble) {
     caller.failure = contender->trouble;
   } else if (contender != nullptr && contender->current == contender::state::asking) {
-    // A server that couldn't be asked is no busy lock. Where the first reply is due it decides, unless it may
-    // take as long as an outage. Where replicas have to acknowledge, each reply decides.
+    // A request is under way. If the server can't be asked, the caller hears of that: the lock isn't busy.
+    // Otherwise the caller waits for this reply, for time_for_reply() at most, if it is the first one, or if
+    // replicas have to acknowledge.
     caller.failure = after_waiting(backend_.down_because(), now - caller.came_at);
     auto const first_reply = waits_for_server;
     if (!caller.failure && !caller.tries_only && !caller.unlimited() &&
         (first_reply || caller.options->wants_acknowledgement())) {
       callers::make_try(caller);
       caller.patient_until = time_point::min();
-      // The request may wait for longer: through an outage, or while the server loads its data.
+      // The request itself may last longer: through an outage, or while the server loads its data.
       loop_.arm(caller.time_up, now + time_for_reply(caller));
       return;
     }

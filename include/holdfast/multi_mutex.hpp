@@ -27,8 +27,8 @@ namespace holdfast {
 
 /// Owns one acquisition of all names of a multi_mutex. Move-only; releases in its destructor.
 ///
-/// It consists of one lease for each server (in a cluster: for each hash slot of the names). It is valid
-/// while all of them are, and lost with the first. What lease says about threads, fork and what isn't
+/// It consists of one lease for each server (in a cluster of Redis: for each hash slot of the names). It is
+/// valid while all of them are, and lost with the first. What lease says about threads, fork and what isn't
 /// guaranteed holds here, too.
 class HOLDFAST_EXPORT [[nodiscard]] multi_lease {
  public:
@@ -171,6 +171,13 @@ class HOLDFAST_EXPORT multi_lease_view {
 /// it is back. Other callers get the error when their time is up. If the client has never reached that
 /// server, they get errc::unreachable at once.
 ///
+/// *On etcd.* Names of one cluster are taken in one transaction: 42 at most, and all to write. read() and
+/// permits() are for one name beside names on other servers. Who waits has a place in the queues of all names
+/// at once, for a second; in none for the next second, in all for two, and so on. So it holds up others also
+/// before starvation_limit, which has no effect, and for as long as has been said above. Nobody starves. One
+/// of the servers may be a Redis and another one etcd, for a fleet that moves: docs/etcd.md, *From Redis to
+/// etcd*.
+///
 /// *Not guaranteed.* Order of any kind. Servers don't fail together: a lease on two servers is lost if one of
 /// them is.
 ///
@@ -180,7 +187,7 @@ class HOLDFAST_EXPORT multi_lease_view {
 ///
 /// *Cost.* One request for each server (in a cluster: for each hash slot of the names) to acquire, one to
 /// release, one to renew, however many names there are, and of whichever kinds. None if the lock passes to a
-/// caller of the same process that wants the same names, all to write.
+/// caller of the same process that wants the same names, all to write; on etcd it is given back and acquired.
 ///
 /// *Threads.* As exclusive_lock.
 class HOLDFAST_EXPORT multi_mutex {
@@ -198,7 +205,8 @@ class HOLDFAST_EXPORT multi_mutex {
   /// Asks no server. Throws std::errc::invalid_argument for an option out of range, for no name or more than
   /// 1000, for a name that is empty or longer than 64 KiB, for a name that is given twice for one server
   /// (what() says which, and of which kinds), for less than one permit or more than the size that is given
-  /// with them, and on Redisson's wire for a name that isn't to write.
+  /// with them, on Redisson's wire for a name that isn't to write, and on etcd for names that it can't take
+  /// together.
   multi_mutex(client& redis, std::vector<std::string> names, lock_options options = {});
   multi_mutex(client& redis, std::initializer_list<multi_name> names, lock_options options = {});
   multi_mutex(client& redis, std::span<multi_name const> names, lock_options options = {});

@@ -6,7 +6,9 @@
 
 #include "etcd/keys.hpp"
 #include "etcd/latch_keys.hpp"
+#include "etcd/own_keys.hpp"
 #include "etcd/permit_keys.hpp"
+#include "etcd/stepping_aside.hpp"
 
 namespace holdfast::etcd {
 namespace {
@@ -27,6 +29,11 @@ void acquiring::acquire(engine::recipe const& lock_recipe, std::string_view name
   asked->join = request.join;
   asked->send = send;
   asked->done = std::move(done);
+  if (asked->own->names.size() > 1) {
+    stepping_aside const now{request.waited};
+    asked->aside = asked->join && now.aside;
+    asked->look_again_at = boot_clock::now() + now.left;
+  }
   asked->own->enqueue([this, asked] { begin(asked); });
 }
 
@@ -45,7 +52,7 @@ void acquiring::fail(attempt_ptr const& asked, std::string const& reason) {
 void acquiring::begin(attempt_ptr const& asked) {
   auto& own = *asked->own;
   if (own.lease && own.lease->over) {
-    leases_.give(*own.lease, own.claim, boot_clock::now());
+    leases_.give(*own.lease, own.claims, boot_clock::now());
     own.lease.reset();
     own.revision = 0;
     own.holds = false;
@@ -55,42 +62,47 @@ void acquiring::begin(attempt_ptr const& asked) {
     finish(asked, {.content = engine::failed{
                        .reason = std::make_shared<error const>(
                            errc::refused,
-                           client_.url + ": the place in the queue of \"" + own.name +
+                           client_.url + ": the place in the queue of \"" + own.name() +
                                "\" was deleted again and again: does something else delete keys below \"" +
-                               keys::folder(prefix_, own.name) + "\"?")}});
+                               keys::folder(prefix_, own.name()) + "\"?")}});
     return;
   }
-  if (!own.lease) own.lease = leases_.take(own.claim, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
+  if (!own.lease) own.lease = leases_.take(own.claims, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
   leases_.when_granted(own.lease, asked->send, [this, asked](response<lease_grant> const* failure) {
     auto& granted = *asked->own;
     if (failure != nullptr) {
-      leases_.give(*granted.lease, granted.claim, boot_clock::now());
+      leases_.give(*granted.lease, granted.claims, boot_clock::now());
       granted.lease.reset();
       finish_failed(asked, *failure);
       return;
     }
-    places_.name_key(granted);
+    places_.name_keys(granted);
     if (granted.revision == 0 && granted.amount != 0) {
       make_permit(asked);
     } else if (granted.revision == 0) {
-      make_key(asked);
+      make_keys(asked);
     } else {
       look(asked);
     }
   });
 }
 
-/// Who waits makes its key in any case. Who only tries makes it if there is none that it would wait for.
-void acquiring::make_key(attempt_ptr const& asked) {
+/// Who stands in the queues makes its keys in any case. Others make them if there are none that they would
+/// wait for.
+void acquiring::make_keys(attempt_ptr const& asked) {
   auto const& own = *asked->own;
-  transaction request{.when = {{.key = own.key, .equals = std::int64_t{0}}},
-                      .then = {put{.key = own.key, .value = own.value, .lease = own.lease->id}},
-                      .otherwise = {range{.key = own.key}, oldest_of(prefix_, own)}};
-  if (asked->join) {
+  transaction request{.when = own_keys::all(own, std::int64_t{0})};
+  own_keys::add_puts(request.then, own);
+  own_keys::add_reads(request.otherwise, own);
+  for (auto const& name : own.names) request.otherwise.emplace_back(oldest_of(prefix_, name));
+  if (asked->queues()) {
     queue_position::ask(request, prefix_, own);
   } else {
-    for (auto const& [first, end] : waits_for(prefix_, own))
-      request.when.push_back({.key = first, .end = end, .equals = std::int64_t{0}});
+    for (auto const& name : own.names) {
+      for (auto const& [first, end] : waits_for(prefix_, own, name))
+        request.when.push_back({.key = first, .end = end, .equals = std::int64_t{0}});
+      if (asked->aside) request.otherwise.emplace_back(newest_of(prefix_, name));
+    }
   }
   server_.transact(std::move(request), asked->send,
                    [this, asked](response<outcome>&& answer) { on_made(asked, std::move(answer)); });
@@ -117,38 +129,68 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
   if (!was_carried_out(asked, answer)) return;
   auto& own = *asked->own;
   auto const revision = answer.value.revision;
-  auto& answers = answer.value.answers;
   if (answer.value.succeeded) {
     own.revision = revision;
-    if (!asked->join) {
+    if (!asked->queues()) {
       finish_granted(asked);
       return;
     }
-    queue_position const position{own, std::move(answer.value), 1};
+    queue_position const position{own, std::move(answer.value), own.keys.size()};
     own.ahead = position.others;
     on_position(asked, position, revision);
     return;
   }
-  auto const& made_before = answers.at(0).keys;
-  if (made_before.empty()) {  // it only tries, and there is another one
-    finish_busy(asked, busy_behind(own, answers.at(1)));
-  } else if (made_before.front().value == own.value) {
+  auto const& answers = answer.value.answers;
+  auto const made_before = own_keys::found_in(std::span{answers}.first(own.keys.size()));
+  auto const by_same_request = [&](key_value const& each) {
+    return each.value == own.value && each.create_revision == made_before.front().create_revision;
+  };
+  if (made_before.empty()) {
+    on_others(asked, std::move(answer.value));
+  } else if (made_before.size() == own.keys.size() && std::ranges::all_of(made_before, by_same_request)) {
     own.revision = made_before.front().create_revision;
-    own.ahead = answers.at(1).count;
+    own.ahead = answers.at(own.keys.size()).count;
     look(asked);
   } else {
-    remove_stale(asked, made_before.front());
+    remove_stale(asked, made_before);
   }
 }
 
-/// An earlier owner of ours has left it: it is under our lease, and nobody has that name under it any more.
-void acquiring::remove_stale(attempt_ptr const& asked, key_value const& stale) {
-  remove_key(asked, stale.key, stale.create_revision, [this, asked] { begin(asked); });
+void acquiring::on_others(attempt_ptr const& asked, outcome&& answer) {
+  auto const count = asked->own->names.size();
+  auto const oldest = std::span{answer.answers}.subspan(count, count);
+  auto const busy = std::ranges::find_if(oldest, [](found const& each) { return !each.keys.empty(); });
+  if (busy == oldest.end()) {
+    finish_busy(asked, busy_behind(*asked->own, {}));
+    return;
+  }
+  auto const at = static_cast<std::size_t>(busy - oldest.begin());
+  // The newest one: it goes last, unless somebody else comes.
+  if (asked->aside)
+    watching_.watch(asked->own, answer.answers.at(2 * count + at).keys.front().key, answer.revision + 1);
+  finish_busy(asked, busy_behind(*asked->own, *busy));
 }
 
-void acquiring::remove_key(attempt_ptr const& asked, std::string const& key, std::int64_t revision,
-                           std::function<void()> then) {
-  server_.transact({.when = {{.key = key, .equals = revision}}, .then = {remove{key}}}, asked->send,
+/// An earlier owner of ours has left them: they are under our lease, and nobody has these names under it any
+/// more. Or somebody has deleted others of several that are our own.
+void acquiring::remove_stale(attempt_ptr const& asked, std::span<key_value const> stale) {
+  transaction request;
+  for (auto const& each : stale) {
+    request.when.push_back({.key = each.key, .equals = each.create_revision});
+    request.then.emplace_back(remove{each.key});
+  }
+  carry_out(asked, std::move(request), [this, asked] { begin(asked); });
+}
+
+void acquiring::remove_own(attempt_ptr const& asked, std::function<void()> then) {
+  auto const& own = *asked->own;
+  transaction request{.when = own_keys::all(own, own.revision)};
+  own_keys::add_removals(request.then, own);
+  carry_out(asked, std::move(request), std::move(then));
+}
+
+void acquiring::carry_out(attempt_ptr const& asked, transaction request, std::function<void()> then) {
+  server_.transact(std::move(request), asked->send,
                    [this, asked, then = std::move(then)](response<outcome>&& answer) {
                      if (answer.ok()) {
                        then();
@@ -160,9 +202,9 @@ void acquiring::remove_key(attempt_ptr const& asked, std::string const& key, std
 
 void acquiring::look(attempt_ptr const& asked) {
   auto const& own = *asked->own;
-  transaction request{.when = {{.key = own.key, .equals = own.revision}}};
+  transaction request{.when = own_keys::all(own, own.revision)};
   if (own.amount != 0) {
-    permit_position::ask(request.then, keys::folder(prefix_, own.name), own.revision);
+    permit_position::ask(request.then, keys::folder(prefix_, own.name()), own.revision);
   } else {
     queue_position::ask(request, prefix_, own);
   }
@@ -186,7 +228,7 @@ void acquiring::on_looked(attempt_ptr const& asked, response<outcome>&& answer) 
   leases::note_majority(*own.lease, answer.value, answer.sent_at);
   auto const revision = answer.value.revision;
   if (own.amount != 0) {
-    on_permit_position(asked, permit_position{own.key, own.amount, answer.value.answers}, revision);
+    on_permit_position(asked, permit_position{own.key(), own.amount, answer.value.answers}, revision);
   } else {
     on_position(asked, queue_position{own, std::move(answer.value), 0}, revision);
   }
@@ -212,14 +254,20 @@ void acquiring::on_position(attempt_ptr const& asked, queue_position const& posi
   }
   auto const& next = *position.before;
   auto const& first = position.first;
-  if (auto const reason = why_no_place(own.name, next); !reason.empty()) {
+  if (auto const reason = why_no_place(position.name, next); !reason.empty()) {
     releasing_.give_back(asked->own, asked->send, {});
     fail(asked, "the key \"" + next.key + "\" is no place of a lock: " + reason);
     return;
   }
-  own.ahead = next.key == first.keys.front().key
-                  ? 1
-                  : std::max<std::int64_t>(2, std::min(own.ahead, first.count - 1));
+  auto const most_ahead = own.names.size() == 1 ? std::min(own.ahead, first.count - 1) : first.count - 1;
+  own.ahead = next.key == first.keys.front().key ? 1 : std::max<std::int64_t>(2, most_ahead);
+  if (asked->aside) {
+    remove_own(asked, [this, asked] {
+      asked->own->revision = 0;
+      make_keys(asked);
+    });
+    return;
+  }
   if (asked->join) watching_.watch(asked->own, next.key, revision + 1);
   finish_busy(asked, busy_behind(own, first));
 }
@@ -259,6 +307,7 @@ engine::busy acquiring::busy_behind(place const& waiter, found const& first) con
 }
 
 void acquiring::finish_busy(attempt_ptr const& asked, engine::busy&& reply) {
+  if (asked->join && asked->own->names.size() > 1) watching_.wake_at(asked->own, asked->look_again_at);
   finish(asked, {.content = std::move(reply), .sent_at = boot_clock::now()});
 }
 
@@ -274,7 +323,7 @@ void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>
   }
   auto done = std::exchange(asked->done, {});
   done(std::move(result));
-  auto const waits = own->revision != 0 || !own->watches.empty();
+  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty();
   if (!waits && (!own->unsure || forgotten) && !own->has_more_steps()) {
     if (own->unsure) places::leave_behind(*own);
     places_.drop(own);

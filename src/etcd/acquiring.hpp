@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,13 +32,16 @@ class acquiring {
   struct attempt {
     place_ptr own{};
     milliseconds ttl{};
-    bool join = false;
+    bool join = false;           ///< its caller waits, and is to be told when to ask again
+    bool aside = false;          ///< for now without keys, of several names: see stepping_aside
+    time_point look_again_at{};  ///< of several names: when that changes
     scripting::send_options send{};
     handler done{};
     int beginnings = 0;
     bool by_place = false;  ///< it makes its place in any case, and leaves it if it would have to wait
 
-    [[nodiscard]] bool takes_place() const noexcept { return join || by_place; }
+    /// It makes its keys though it doesn't get the lock by that.
+    [[nodiscard]] bool queues() const noexcept { return (join && !aside) || by_place; }
   };
   using attempt_ptr = std::shared_ptr<attempt>;
 
@@ -55,7 +59,7 @@ class acquiring {
   void acquire(engine::recipe const& lock_recipe, std::string_view name,
                engine::acquire_request const& request, handler done, scripting::send_options const& send);
 
-  /// Its key was made by another request: where is it in the queue?
+  /// Its keys were made by another request: where are they in the queue?
   void look(attempt_ptr const& asked);
   void on_position(attempt_ptr const& asked, queue_position const& position, std::int64_t revision);
 
@@ -65,14 +69,16 @@ class acquiring {
   static constexpr int most_beginnings = 5;
 
   void begin(attempt_ptr const& asked);
-  void make_key(attempt_ptr const& asked);
+  void make_keys(attempt_ptr const& asked);
   void on_made(attempt_ptr const& asked, response<outcome>&& answer);
   /// False: it wasn't carried out, and what follows is under way.
   [[nodiscard]] bool was_carried_out(attempt_ptr const& asked, response<outcome> const& answer);
-  void remove_stale(attempt_ptr const& asked, key_value const& stale);
-  /// If it is still the one that was made then, and goes on.
-  void remove_key(attempt_ptr const& asked, std::string const& key, std::int64_t revision,
-                  std::function<void()> then);
+  /// It hasn't made keys, as there are others.
+  void on_others(attempt_ptr const& asked, outcome&& answer);
+  void remove_stale(attempt_ptr const& asked, std::span<key_value const> stale);
+  /// If all are as they were made, and goes on.
+  void remove_own(attempt_ptr const& asked, std::function<void()> then);
+  void carry_out(attempt_ptr const& asked, transaction request, std::function<void()> then);
   void on_looked(attempt_ptr const& asked, response<outcome>&& answer);
 
   // The same of permits: acquiring_permits.cpp.

@@ -7,6 +7,7 @@
 
 #include "etcd/acquiring.hpp"
 #include "etcd/keys.hpp"
+#include "etcd/own_keys.hpp"
 
 namespace holdfast::etcd {
 namespace {
@@ -36,7 +37,7 @@ void acquiring::remember_size(std::string const& name, std::string const& text) 
 /// caller says. Who only tries makes it if they are left, which has to be read first.
 void acquiring::make_permit(attempt_ptr const& asked) {
   auto const& own = *asked->own;
-  auto const set = sizes_.find(own.name);
+  auto const set = sizes_.find(own.name());
   permit_terms terms{.size = own.offered};
   if (set != sizes_.end()) terms = {.size = keys::size_in(set->second).value_or(0), .text = set->second};
   if (asked->join && !own.unsure && own.amount <= terms.size) {
@@ -48,14 +49,15 @@ void acquiring::make_permit(attempt_ptr const& asked) {
 
 void acquiring::put_permit(attempt_ptr const& asked, permit_terms const& terms) {
   auto& own = *asked->own;
-  auto const folder = keys::folder(prefix_, own.name);
+  auto const folder = keys::folder(prefix_, own.name());
   auto key = keys::permit_place(folder, terms.size, own.amount, own.lease->id, own.owner);
-  if (own.unsure && own.key != key) places::leave_behind(own);  // the number has changed meanwhile
-  own.key = std::move(key);
-  std::erase(own.lease->left_behind, own.key);  // it is wanted again
-  transaction request{.when = {{.key = own.key, .equals = std::int64_t{0}}},
-                      .then = {put{.key = own.key, .value = own.value, .lease = own.lease->id}},
-                      .otherwise = {range{.key = own.key}}};
+  if (own.unsure && own.keys != std::vector{key})
+    places::leave_behind(own);  // the number has changed meanwhile
+  own.keys = {std::move(key)};
+  std::erase(own.lease->left_behind, own.key());  // it is wanted again
+  transaction request{.when = own_keys::all(own, std::int64_t{0})};
+  own_keys::add_puts(request.then, own);
+  own_keys::add_reads(request.otherwise, own);
   for (auto& [first, end] : all_but_permits(folder, terms.size, !terms.text.empty()))
     request.when.push_back({.key = std::move(first), .end = std::move(end), .equals = std::int64_t{0}});
   if (!terms.text.empty()) request.when.push_back({.key = keys::size_of(folder), .equals = terms.text});
@@ -63,7 +65,7 @@ void acquiring::put_permit(attempt_ptr const& asked, permit_terms const& terms) 
     auto const permits = keys::permits_of(folder);
     request.when.push_back({.key = permits, .end = keys::end_of(permits), .made_before = terms.made_before});
   }
-  if (asked->takes_place()) permit_position::ask(request.then, folder, 0);
+  if (asked->queues()) permit_position::ask(request.then, folder, 0);
   server_.transact(std::move(request), asked->send,
                    [this, asked](response<outcome>&& answer) { on_permit_made(asked, std::move(answer)); });
 }
@@ -75,8 +77,8 @@ void acquiring::on_permit_made(attempt_ptr const& asked, response<outcome>&& ans
   auto& answers = answer.value.answers;
   if (answer.value.succeeded) {
     own.revision = revision;
-    if (asked->takes_place()) {
-      on_permit_position(asked, permit_position{own.key, own.amount, std::span{answers}.subspan(1)},
+    if (asked->queues()) {
+      on_permit_position(asked, permit_position{own.key(), own.amount, std::span{answers}.subspan(1)},
                          revision);
     } else {
       finish_granted(asked);
@@ -90,15 +92,15 @@ void acquiring::on_permit_made(attempt_ptr const& asked, response<outcome>&& ans
     own.revision = made_before.front().create_revision;
     look(asked);
   } else {
-    remove_stale(asked, made_before.front());
+    remove_stale(asked, made_before);
   }
 }
 
 void acquiring::survey_permits(attempt_ptr const& asked) {
   auto const& own = *asked->own;
   transaction request;
-  permit_survey::ask(request.then, keys::folder(prefix_, own.name), false);
-  request.then.emplace_back(oldest_permit(keys::folder(prefix_, own.name)));
+  permit_survey::ask(request.then, keys::folder(prefix_, own.name()), false);
+  request.then.emplace_back(oldest_permit(keys::folder(prefix_, own.name())));
   server_.transact(std::move(request), asked->send,
                    [this, asked](response<outcome>&& answer) { on_surveyed(asked, std::move(answer)); });
 }
@@ -111,20 +113,20 @@ void acquiring::on_surveyed(attempt_ptr const& asked, response<outcome>&& answer
   }
   auto& answers = answer.value.answers;
   auto const first = std::move(answers.at(permit_survey::answers));
-  auto const queue = permit_survey::read(keys::folder(prefix_, own.name), answers);
+  auto const queue = permit_survey::read(keys::folder(prefix_, own.name()), answers);
   if (!queue.misfit.empty()) {
-    fail(asked, "below \"" + own.name + "\" there is " + queue.misfit +
+    fail(asked, "below \"" + own.name() + "\" there is " + queue.misfit +
                     ", so it can't be a semaphore; choose another name");
     return;
   }
   permit_terms const terms{.size = queue.known() ? queue.size : own.offered, .text = queue.size_text};
   if (queue.size_text.empty() && own.offered != 0 && own.offered != terms.size) {
-    fail(asked, "the semaphore \"" + own.name + "\" has " + std::to_string(terms.size) + " permits, not " +
+    fail(asked, "the semaphore \"" + own.name() + "\" has " + std::to_string(terms.size) + " permits, not " +
                     std::to_string(own.offered) +
                     ": all callers must say the same number while permits are out, or set it (set_permits)");
     return;
   }
-  remember_size(own.name, queue.size_text);
+  remember_size(own.name(), queue.size_text);
   auto const holding = queue.holding();
   auto reply = busy_behind(own, first);
   reply.permits = !queue.known() && own.offered == 0 ? -1 : terms.size;
@@ -146,13 +148,13 @@ void acquiring::on_surveyed(attempt_ptr const& asked, response<outcome>&& answer
   asked->by_place = asked->beginnings > most_beginnings;
   put_permit(asked, {.size = terms.size,
                      .text = terms.text,
-                     .made_before = asked->takes_place() ? 0 : answer.value.revision + 1});
+                     .made_before = asked->queues() ? 0 : answer.value.revision + 1});
 }
 
 void acquiring::on_permit_position(attempt_ptr const& asked, permit_position const& position,
                                    std::int64_t revision) {
   auto& own = *asked->own;
-  remember_size(own.name, position.size_text);
+  remember_size(own.name(), position.size_text);
   if (position.has_them) {
     finish_granted(asked);
     return;
@@ -162,13 +164,13 @@ void acquiring::on_permit_position(attempt_ptr const& asked, permit_position con
   reply.permits = position.size;
   reply.out = position.out;
   if (asked->join && !position.too_many) {
-    watching_.watch_all(asked->own, position.waits_for, keys::size_of(keys::folder(prefix_, own.name)),
+    watching_.watch_all(asked->own, position.waits_for, keys::size_of(keys::folder(prefix_, own.name())),
                         revision + 1);
     finish_busy(asked, std::move(reply));
     return;
   }
   // It doesn't wait, or there are fewer by now than it wants, and nobody behind it would get any.
-  remove_key(asked, own.key, own.revision, [this, asked, reply, revision] {
+  remove_own(asked, [this, asked, reply, revision] {
     asked->own->revision = 0;
     wait_without_place(asked, reply, revision);
   });
@@ -179,7 +181,7 @@ void acquiring::wait_without_place(attempt_ptr const& asked, engine::busy const&
                                    std::int64_t revision) {
   auto const& own = *asked->own;
   if (asked->join)
-    watching_.watch_all(asked->own, {}, keys::size_of(keys::folder(prefix_, own.name)), revision + 1);
+    watching_.watch_all(asked->own, {}, keys::size_of(keys::folder(prefix_, own.name())), revision + 1);
   auto last = reply;
   last.ahead = -1;
   last.ticket = 0;

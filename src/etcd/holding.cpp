@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "etcd/keys.hpp"
+#include "etcd/own_keys.hpp"
 
 namespace holdfast::etcd {
 namespace {
@@ -25,7 +26,7 @@ void holding::hold(place_ptr const& holder, milliseconds ttl) {
   });
   auto const now = boot_clock::now();
   loop_.arm(holder->end, now + ttl);
-  if (holder->watch != 0 && holder->watched == holder->key) return;
+  if (watching::watches_own(*holder)) return;
   holder->watching.set([this, weak = std::weak_ptr{holder}] {
     auto const still = weak.lock();
     if (still && still->holds && still->revision != 0) watching_.watch_own(still);
@@ -50,7 +51,7 @@ void holding::set_ttl(milliseconds ttl, engine::owned lease, handler<ownership> 
   }
   auto const revision = holder->revision;
   server_.transact(
-      {.when = {{.key = holder->key, .equals = revision}}}, send,
+      {.when = own_keys::all(*holder, revision)}, send,
       [this, holder, revision, ttl, answered](response<outcome>&& answer) {
         auto result = server_.no_outcome<ownership>(answer);
         if (answer.ok()) {
@@ -69,17 +70,18 @@ void holding::find_petition(engine::owned lease, handler<bool> done, scripting::
     mail_.put_or_call([answered] { (*answered)({.content = false}); });
     return;
   }
-  server_.transact(
-      {.when = {{.key = holder->key, .equals = holder->revision}}, .then = {range{.key = holder->key}}}, send,
-      [this, answered](response<outcome>&& answer) {
-        if (!answer.ok()) {
-          (*answered)(server_.no_outcome<bool>(answer));
-          return;
-        }
-        (*answered)({.content = answer.value.succeeded &&
-                                keys::is_wanted_back(answer.value.answers.at(0).keys.at(0).value),
-                     .sent_at = answer.sent_at});
-      });
+  transaction request{.when = own_keys::all(*holder, holder->revision)};
+  own_keys::add_reads(request.then, *holder);
+  server_.transact(std::move(request), send, [this, answered](response<outcome>&& answer) {
+    if (!answer.ok()) {
+      (*answered)(server_.no_outcome<bool>(answer));
+      return;
+    }
+    auto const wanted = [](key_value const& each) { return keys::is_wanted_back(each.value); };
+    (*answered)({.content = answer.value.succeeded &&
+                            std::ranges::any_of(own_keys::found_in(answer.value.answers), wanted),
+                 .sent_at = answer.sent_at});
+  });
 }
 
 }  // namespace holdfast::etcd

@@ -80,7 +80,7 @@ void latching::wait(engine::recipe const& lock_recipe, std::string_view name,
   asked->waiter->enqueue([this, asked, send] {
     asked->sent_at = boot_clock::now();
     read(
-        asked->waiter->name,
+        asked->waiter->name(),
         [this, asked](std::shared_ptr<error const> const& failure, latch_reading const& seen,
                       std::int64_t revision) { on_waited(asked, failure, seen, revision); },
         send);
@@ -99,13 +99,13 @@ void latching::on_waited(std::shared_ptr<wait_under_way> const& asked,
   } else if (seen.open()) {
     result.content = engine::granted{};
   } else if (seen.over) {
-    result.content = engine::failed{.reason = expired(waiter->name, seen)};
+    result.content = engine::failed{.reason = expired(waiter->name(), seen)};
   } else {
     result.content = engine::busy{.pttl = milliseconds{-2}, .counter = seen.left};
     waits = asked->join;
   }
   if (waits) {
-    auto const folder = keys::folder(prefix_, waiter->name);
+    auto const folder = keys::folder(prefix_, waiter->name());
     std::vector<std::string> ends;
     if (seen.ends) ends.push_back(keys::latch_time_of(folder));
     watching_.watch_all(waiter, ends, keys::latch_of(folder), revision + 1);

@@ -30,17 +30,18 @@ leases::leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<m
                std::function<void(lease_ptr const&)> on_over)
     : loop_{loop}, server_{to}, channel_{over}, mail_{std::move(mail)}, on_over_{std::move(on_over)} {}
 
-lease_ptr leases::take(std::string_view claim, std::chrono::seconds ttl) {
+lease_ptr leases::take(std::span<std::string const> claims, std::chrono::seconds ttl) {
   for (auto const& each : all_) {
-    if (each->ttl != ttl || each->over || each->retired || each->claims.contains(claim)) continue;
-    each->claims.emplace(claim);
+    auto const has = [&each](std::string const& claim) { return each->claims.contains(claim); };
+    if (each->ttl != ttl || each->over || each->retired || std::ranges::any_of(claims, has)) continue;
+    each->claims.insert(claims.begin(), claims.end());
     return each;
   }
   auto const added = std::make_shared<client_lease>(ttl);
   added->tick.set([this, weak = std::weak_ptr{added}] {
     if (auto const still = weak.lock()) look(still);
   });
-  added->claims.emplace(claim);
+  added->claims.insert(claims.begin(), claims.end());
   all_.push_back(added);
   return added;
 }
@@ -49,8 +50,8 @@ bool leases::has(std::int64_t id) const noexcept {
   return std::ranges::find(all_, id, &client_lease::id) != all_.end();
 }
 
-void leases::give(client_lease& from, std::string_view claim, time_point now) noexcept {
-  if (auto const known = from.claims.find(claim); known != from.claims.end()) from.claims.erase(known);
+void leases::give(client_lease& from, std::span<std::string const> claims, time_point now) noexcept {
+  for (auto const& each : claims) from.claims.erase(each);
   from.used_at = now;
   if (from.retired && from.claims.empty() && !stopped_) loop_.arm(from.tick, now);
 }

@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,11 +68,11 @@ class leases {
   leases(reactor::loop& loop, server& to, channel& over, std::shared_ptr<mailbox> mail,
          std::function<void(lease_ptr const&)> on_over);
 
-  /// A lease with that ttl under which nobody has that claim: the name of a lock, of which it can have one
-  /// key. The claim counts from now on.
-  [[nodiscard]] lease_ptr take(std::string_view claim, std::chrono::seconds ttl);
+  /// A lease with that ttl under which nobody has any of those claims: names of locks, of which it can have
+  /// one key each. They count from now on.
+  [[nodiscard]] lease_ptr take(std::span<std::string const> claims, std::chrono::seconds ttl);
   [[nodiscard]] bool has(std::int64_t id) const noexcept;
-  void give(client_lease& from, std::string_view claim, time_point now) noexcept;
+  void give(client_lease& from, std::span<std::string const> claims, time_point now) noexcept;
   /// A key that may be there, or appear, and mustn't stay. Nobody makes it anew for anything else: its lease
   /// is in its name, and gets no new keys.
   static void leave_behind(client_lease& under, std::string key);

@@ -75,21 +75,21 @@ void passing::begin(transfer_ptr const& all) {
   }
   from.watching.disarm();
   from.end.disarm();
-  to.lease = leases_.take(to.claim, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
+  to.lease = leases_.take(to.claims, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
   leases_.when_granted(to.lease, all->to->send, [this, all](response<lease_grant> const* failure) {
     auto& old = *all->from;
     auto& fresh = *all->to->own;
     if (failure != nullptr) {
-      leases_.give(*fresh.lease, fresh.claim, boot_clock::now());
+      leases_.give(*fresh.lease, fresh.claims, boot_clock::now());
       fresh.lease.reset();
       end_without(all, server_.no_outcome<engine::passed>(*failure));
       return;
     }
-    places_.name_key(fresh);
+    places_.name_keys(fresh);
     transaction request{
-        .when = {{.key = old.key, .equals = old.revision}},
-        .then = {remove{old.key}, put{.key = fresh.key, .value = fresh.value, .lease = fresh.lease->id}},
-        .otherwise = {range{.key = fresh.key}}};
+        .when = {{.key = old.key(), .equals = old.revision}},
+        .then = {remove{old.key()}, put{.key = fresh.key(), .value = fresh.value, .lease = fresh.lease->id}},
+        .otherwise = {range{.key = fresh.key()}}};
     queue_position::ask(request, prefix_, fresh);
     server_.transact(std::move(request), all->to->send,
                      [this, all](response<outcome>&& answer) { on_passed(all, std::move(answer)); });

@@ -6,35 +6,43 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/callback.hpp"
 #include "etcd/leases.hpp"
 
 namespace holdfast::etcd {
 
-/// What this client knows of one owner id: its key, if there is one.
+/// What this client knows of one owner id: its key, if there is one; of a lock over several names one of
+/// each, which are made together and go together.
 struct place {
   std::string owner{};
-  std::string name{};
-  bool reads = false;         ///< beside other readers
-  bool of_latch = false;      ///< it waits for a latch, and has no key
-  std::int64_t amount = 0;    ///< of permits: how many it wants; 0: it wants none
-  std::int64_t offered = 0;   ///< of permits: how many there are, as far as its caller knows; 0: unknown
-  std::string claim{};        ///< what it is among the keys of its lease: see leases::take
-  std::string value{};        ///< of its key
-  lease_ptr lease{};          ///< null: there is no key
-  std::string key{};          ///< empty until the lease is granted
-  std::int64_t revision = 0;  ///< in which the key was made; 0: as far as is known there is none
-  std::int64_t seen = 0;      ///< the newest revision of the store in which a renewal has found it
-  std::int64_t ahead = 0;     ///< at most so many are before it
-  bool unsure = false;        ///< a request without an answer may make the key, perhaps only later
-  bool holds = false;         ///< it was the first one
-  std::uint64_t watch = 0;    ///< of the key before it, or of its own when it was renewed; 0: none
-  std::string watched{};      ///< that key
-  /// Of permits: the same of those before it that it waits for, and of the key with their number.
+  std::vector<std::string> names{};  ///< of its lock
+  bool reads = false;                ///< beside other readers
+  bool of_latch = false;             ///< it waits for a latch, and has no key
+  std::int64_t amount = 0;           ///< of permits: how many it wants; 0: it wants none
+  std::int64_t offered = 0;  ///< of permits: how many there are, as far as its caller knows; 0: unknown
+  std::vector<std::string> claims{};  ///< what it is among the keys of its lease: see leases::take
+  std::string value{};                ///< of its keys
+  lease_ptr lease{};                  ///< null: there is no key
+  std::vector<std::string> keys{};    ///< of its names, in their order; none until the lease is granted
+  std::int64_t revision = 0;          ///< in which the keys were made; 0: as far as is known there are none
+  std::int64_t seen = 0;              ///< the newest revision of the store in which a renewal has found it
+  std::int64_t ahead = 0;             ///< at most so many are before it
+  bool unsure = false;                ///< a request without an answer may make the key, perhaps only later
+  bool holds = false;                 ///< it was the first one
+  std::uint64_t watch = 0;            ///< of the key before it; 0: none
+  std::string watched{};              ///< that key
+  /// The same of its own keys when it holds them; of permits before that: of the places that it waits for,
+  /// and of the key with their number.
   std::map<std::string, std::uint64_t> watches{};
-  reactor::timer watching{{}};  ///< it has had the lock for a while: its own key is watched from then on
-  reactor::timer end{{}};       ///< the engine hasn't renewed it: its key is deleted then
+  /// It has had the lock for a while: its own keys are watched from then on. Or it waits, and is to look
+  /// then.
+  reactor::timer watching{{}};
+  reactor::timer end{{}};  ///< the engine hasn't renewed it: its key is deleted then
+
+  [[nodiscard]] std::string const& name() const noexcept { return names.front(); }
+  [[nodiscard]] std::string const& key() const noexcept { return keys.front(); }
 
   /// Requests about it are made one after the other: calls `step` when all earlier ones have ended. Each
   /// calls end_step() when it has.

@@ -15,12 +15,13 @@ place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_vie
   if (known == nullptr) {
     known = std::make_shared<place>();
     known->owner = request.owner;
-    known->name = name;
+    for (auto const each : lock_recipe.all_names(name)) known->names.emplace_back(each);
     known->reads = lock_recipe.sharing == engine::sharing::shared;
     known->of_latch = lock_recipe.sharing == engine::sharing::open_to_all;
     known->amount = lock_recipe.sharing == engine::sharing::counted ? request.amount : 0;
+    known->claims = known->names;
     // A lock has no slash in its name.
-    known->claim = known->reads || known->amount != 0 ? known->name + '/' + known->owner : known->name;
+    if (known->reads || known->amount != 0) known->claims = {known->name() + '/' + known->owner};
     known->value =
         request.value ? std::string{*request.value} : keys::value(request.owner, client_.options.label);
   }
@@ -28,20 +29,23 @@ place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_vie
   return known;
 }
 
-void places::name_key(place& granted) const {
+void places::name_keys(place& granted) const {
   if (granted.amount != 0) return;  // its name says how many there are
-  auto const folder = keys::folder(prefix_, granted.name);
-  granted.key = granted.reads ? keys::reading_place(folder, granted.lease->id, granted.owner)
-                              : keys::place(folder, granted.lease->id);
+  granted.keys.clear();
+  for (auto const& each : granted.names) {
+    auto const folder = keys::folder(prefix_, each);
+    granted.keys.push_back(granted.reads ? keys::reading_place(folder, granted.lease->id, granted.owner)
+                                         : keys::place(folder, granted.lease->id));
+  }
 }
 
 void places::drop(place_ptr const& left) noexcept {
   left->watching.disarm();
   left->end.disarm();
   watching_.unwatch(*left);
-  if (left->lease) leases_.give(*left->lease, left->claim, boot_clock::now());
+  if (left->lease) leases_.give(*left->lease, left->claims, boot_clock::now());
   left->lease.reset();
-  left->key.clear();
+  left->keys.clear();
   left->revision = 0;
   left->seen = 0;
   left->holds = false;
@@ -53,7 +57,8 @@ void places::drop(place_ptr const& left) noexcept {
 }
 
 void places::leave_behind(place& left) {
-  if (left.lease && !left.lease->over && !left.key.empty()) leases::leave_behind(*left.lease, left.key);
+  if (!left.lease || left.lease->over) return;
+  for (auto const& each : left.keys) leases::leave_behind(*left.lease, each);
 }
 
 void places::on_lease_over(lease_ptr const& gone) {

@@ -26,10 +26,10 @@ class places {
   [[nodiscard]] place_ptr find_or_add(engine::recipe const& lock_recipe, std::string_view name,
                                       engine::acquire_request const& request);
   /// Its lease is granted.
-  void name_key(place& granted) const;
-  /// There is no key any more, or it is left behind.
+  void name_keys(place& granted) const;
+  /// There are no keys any more, or they are left behind.
   void drop(place_ptr const& left) noexcept;
-  /// Its key may be there, or appear, and mustn't stay.
+  /// Its keys may be there, or appear, and mustn't stay.
   static void leave_behind(place& left);
 
   /// Its keys are gone. Waiters are to join their queues again.

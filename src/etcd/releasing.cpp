@@ -1,8 +1,21 @@
 #include "etcd/releasing.hpp"
 
+#include <cstddef>
 #include <utility>
 
+#include "etcd/own_keys.hpp"
+
 namespace holdfast::etcd {
+
+namespace {
+
+/// That is its own key: by when it was made, or by its text.
+decltype(condition::equals) as_made(place const& left) {
+  if (left.revision != 0) return left.revision;
+  return left.value;
+}
+
+}  // namespace
 
 using engine::ownership;
 
@@ -53,26 +66,49 @@ void releasing::begin(place_ptr const& left, scripting::send_options const& send
     left->end_step();
   };
   auto const nothing =
-      !left->lease || left->lease->over || left->key.empty() || (left->revision == 0 && !left->unsure);
+      !left->lease || left->lease->over || left->keys.empty() || (left->revision == 0 && !left->unsure);
   if (nothing) {
     mail_.put_or_call([report] { report({.content = ownership::gone}); });
     return;
   }
-  condition const still{.key = left->key,
-                        .equals = left->revision != 0 ? decltype(condition::equals){left->revision}
-                                                      : decltype(condition::equals){left->value}};
-  server_.transact(
-      {.when = {still}, .then = {remove{left->key}}}, send, [this, left, report](response<outcome>&& answer) {
-        if (!answer.ok() || left->unsure) places::leave_behind(*left);
-        if (!answer.ok()) {
-          if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(left->lease);
-          report(server_.no_outcome<ownership>(answer));
-          return;
-        }
-        // A copy that was carried out before leaves nothing.
-        auto const still_held = answer.value.succeeded || answer.resent;
-        report({.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at});
+  transaction request{.when = own_keys::all(*left, as_made(*left))};
+  own_keys::add_removals(request.then, *left);
+  server_.transact(std::move(request), send, [this, left, send, report](response<outcome>&& answer) {
+    if (!answer.ok() || left->unsure) places::leave_behind(*left);
+    if (!answer.ok()) {
+      if (answer.ended.type == status::kind::no_such_lease) leases_.note_over(left->lease);
+      report(server_.no_outcome<ownership>(answer));
+      return;
+    }
+    if (!answer.value.succeeded && left->keys.size() > 1) {
+      remove_each(left, send, [report, resent = answer.resent](bool some_were_left) {
+        report({.content = resent && !some_were_left ? ownership::held : ownership::gone});
       });
+      return;
+    }
+    // A copy that was carried out before leaves nothing.
+    auto const still_held = answer.value.succeeded || answer.resent;
+    report({.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at});
+  });
+}
+
+/// One of several is gone, or all. The others go back all the same, each by itself.
+void releasing::remove_each(place_ptr const& left, scripting::send_options const& send,
+                            std::function<void(bool some_were_left)> then) {
+  struct removal {
+    std::function<void(bool)> then;
+    std::size_t open;
+    bool some_were_left = false;
+  };
+  auto const all = std::make_shared<removal>(removal{.then = std::move(then), .open = left->keys.size()});
+  for (auto const& each : left->keys) {
+    server_.transact({.when = {{.key = each, .equals = as_made(*left)}}, .then = {remove{each}}}, send,
+                     [left, all, each](response<outcome>&& answer) {
+                       if (!answer.ok()) leases::leave_behind(*left->lease, each);
+                       all->some_were_left = all->some_were_left || !answer.ok() || answer.value.succeeded;
+                       if (--all->open == 0) all->then(all->some_were_left);
+                     });
+  }
 }
 
 }  // namespace holdfast::etcd

@@ -1,8 +1,11 @@
 #include "etcd/renewing.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
+
+#include "etcd/own_keys.hpp"
 
 namespace holdfast::etcd {
 namespace {
@@ -19,6 +22,7 @@ struct renewing::renewal {
     place_ptr holder{};
     std::int64_t revision = 0;
     bool gone = false;
+    std::size_t keys = 0;  ///< about which it is asked
   };
 
   milliseconds ttl{};
@@ -77,26 +81,27 @@ void renewing::finish_unanswered(renewal& all) {
 
 /// Behind the answers to the keep-alives: see client_lease::newest_answer.
 void renewing::check_all(renewal_ptr const& all) {
-  for (std::size_t from = 0; from < all->all.size(); from += keys_per_request) check(all, from);
+  for (std::size_t from = 0; from < all->all.size();) from = check(all, from);
   settle(all);
 }
 
-/// Whether the keys are there, as they were made. Only if some isn't, each by itself.
-void renewing::check(renewal_ptr const& all, std::size_t from) {
+/// Whether the keys are there, as they were made. Only if some isn't, each by itself. Returns where the next
+/// request begins.
+std::size_t renewing::check(renewal_ptr const& all, std::size_t from) {
   transaction request;
   std::vector<std::size_t> asked;
-  auto const end = std::min(from + keys_per_request, all->all.size());
-  request.when.reserve(end - from);
-  request.otherwise.reserve(end - from);
-  asked.reserve(end - from);
-  for (auto i = from; i != end; ++i) {
-    auto const& each = all->all[i];
+  auto next = from;
+  for (; next != all->all.size(); ++next) {
+    auto& each = all->all[next];
+    each.gone = each.gone || each.holder->keys.empty();  // given back meanwhile
     if (each.gone) continue;
-    request.when.push_back({.key = each.holder->key, .equals = each.revision});
-    request.otherwise.emplace_back(range{.key = each.holder->key});
-    asked.push_back(i);
+    each.keys = each.holder->keys.size();
+    if (!asked.empty() && request.when.size() + each.keys > keys_per_request) break;
+    std::ranges::move(own_keys::all(*each.holder, each.revision), std::back_inserter(request.when));
+    own_keys::add_reads(request.otherwise, *each.holder);
+    asked.push_back(next);
   }
-  if (asked.empty()) return;
+  if (asked.empty()) return next;
   ++all->open;
   server_.transact(std::move(request), all->send, [this, all, asked](response<outcome>&& answer) {
     if (!answer.ok()) {
@@ -118,14 +123,19 @@ void renewing::check(renewal_ptr const& all, std::size_t from) {
       }
     }
     if (answer.ok() && !answer.value.succeeded) {
-      for (std::size_t i = 0; i != asked.size(); ++i) {
-        auto const& keys = answer.value.answers.at(i).keys;
-        auto& entry = all->all[asked[i]];
-        entry.gone = entry.gone || keys.empty() || keys.front().create_revision != entry.revision;
+      std::span const answers{answer.value.answers};
+      std::size_t from = 0;
+      for (auto const i : asked) {
+        auto& entry = all->all[i];
+        auto const there = own_keys::found_in(answers.subspan(from, entry.keys));
+        from += entry.keys;
+        auto const as_made = std::ranges::count(there, entry.revision, &key_value::create_revision);
+        entry.gone = entry.gone || std::cmp_not_equal(as_made, entry.keys);
       }
     }
     settle(all);
   });
+  return next;
 }
 
 void renewing::settle(renewal_ptr const& all) {
@@ -145,7 +155,7 @@ void renewing::finish(renewal& whole) {
   } else {
     engine::renewals found;
     for (std::size_t i = 0; i != all->all.size(); ++i) {
-      auto const& [holder, revision, gone] = all->all[i];
+      auto const& [holder, revision, gone, keys] = all->all[i];
       // It may have been given back meanwhile, and taken again.
       if (gone || !holder->holds || !holder->lease || holder->revision != revision) {
         found.others.emplace_back(i, ownership::gone);

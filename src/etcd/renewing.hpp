@@ -39,7 +39,7 @@ class renewing {
   using renewal_ptr = std::shared_ptr<renewal>;
 
   void check_all(renewal_ptr const& all);
-  void check(renewal_ptr const& all, std::size_t from);
+  [[nodiscard]] std::size_t check(renewal_ptr const& all, std::size_t from);
   void settle(renewal_ptr const& all);
   void finish_unanswered(renewal& all);
   void finish(renewal& whole);

@@ -16,14 +16,26 @@ void watching::watch(place_ptr const& from, std::string const& key, std::int64_t
   from->watch = new_number();
   from->watched = key;
   all_.emplace(from->watch, from);
-  using enum channel::interest;
-  channel_.watch(from->watch, key, {}, from_revision, key == from->key ? all_changes : deletion);
+  channel_.watch(from->watch, key, {}, from_revision, channel::interest::deletion);
 }
 
 /// Not from the revision of the key on, if that is long ago: it may have been compacted.
 void watching::watch_own(place_ptr const& holder) {
   holder->watching.disarm();
-  watch(holder, holder->key, std::max(holder->revision, holder->seen) + 1);
+  for (auto const& each : holder->keys)
+    add(holder, each, std::max(holder->revision, holder->seen) + 1, channel::interest::all_changes);
+}
+
+bool watching::watches_own(place const& holder) noexcept {
+  return std::ranges::all_of(holder.keys, [&](auto const& each) { return holder.watches.contains(each); });
+}
+
+void watching::add(place_ptr const& from, std::string const& key, std::int64_t from_revision,
+                   channel::interest wanted) {
+  auto const [watch, added] = from->watches.try_emplace(key, last_number_ + 1);
+  if (!added) return;
+  all_.emplace(++last_number_, from);
+  channel_.watch(watch->second, key, {}, from_revision, wanted);
 }
 
 void watching::watch_all(place_ptr const& from, std::vector<std::string> const& keys, std::string const& size,
@@ -34,16 +46,16 @@ void watching::watch_all(place_ptr const& from, std::vector<std::string> const& 
     channel_.unwatch(each.second);
     return true;
   });
-  using enum channel::interest;
-  auto const add = [&](std::string const& key, channel::interest wanted) {
-    auto const [watch, added] = from->watches.try_emplace(key, last_number_ + 1);
-    if (!added) return;
-    ++last_number_;
-    all_.emplace(watch->second, from);
-    channel_.watch(watch->second, key, {}, from_revision, wanted);
-  };
-  for (auto const& each : keys) add(each, deletion);
-  add(size, all_changes);
+  for (auto const& each : keys) add(from, each, from_revision, channel::interest::deletion);
+  add(from, size, from_revision, channel::interest::all_changes);
+}
+
+void watching::wake_at(place_ptr const& waiter, time_point time) {
+  waiter->watching.set([this, weak = std::weak_ptr{waiter}] {
+    auto const still = weak.lock();
+    if (still && !still->holds && still->lease) listeners_.wake(*still);
+  });
+  loop_.arm(waiter->watching, time);
 }
 
 void watching::unwatch(place& from) {

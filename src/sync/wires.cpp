@@ -29,12 +29,14 @@ constexpr wires exclusive_wires{.plain = plain::exclusive,
 constexpr wires fair_wires{
     .plain = plain::fair, .redisson = redisson::fair, .fenced = nullptr, .on_etcd = &etcd::fair};
 constexpr wires quorum_wires{.plain = plain::quorum, .redisson = redisson::quorum, .fenced = nullptr};
-constexpr wires multi_wires{.plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr};
+constexpr wires multi_wires{
+    .plain = plain::multi, .redisson = redisson::multi, .fenced = nullptr, .on_etcd = &etcd::multi};
 constexpr wires permit_wires{
     .plain = plain::permits, .redisson = redisson::permit, .fenced = nullptr, .on_etcd = &etcd::permits};
 constexpr wires election_wires{
     .plain = plain::election, .redisson = plain::election, .fenced = nullptr, .on_etcd = &etcd::election};
-constexpr wires lone_wires{.plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr};
+constexpr wires lone_wires{
+    .plain = plain::exclusive, .redisson = redisson::lock, .fenced = nullptr, .on_etcd = &etcd::exclusive};
 
 bool on_redisson(lock_options const& options, engine::core const& client) noexcept {
   return (options.wire == wire::automatic ? client.constants().wire : options.wire) == wire::redisson;
@@ -50,17 +52,26 @@ shared_wires wires_of(sharing_policy const policy) noexcept {
 
 namespace {
 
-engine::recipe const& choose_on_etcd(wires const& kind, std::string const& name, lock_options const& options,
-                                     engine::client_constants const& client) {
+/// Of one server: a transaction has 128 operations at most, and each name needs three of them.
+constexpr std::size_t most_names_on_etcd = 42;
+
+engine::recipe const& choose_on_etcd(wires const& kind, std::span<std::string const> names,
+                                     lock_options const& options, engine::client_constants const& client) {
   if (kind.on_etcd == nullptr) client.check_kind(engine::votes::none);  // throws, with what there is
   auto const refuse = [&](std::string const& reason) {
     throw error{std::errc::invalid_argument, client.url + ": " + reason};
   };
-  if (name.find('/') != std::string::npos) {
+  for (auto const& name : names) {
+    if (name.find('/') == std::string::npos) continue;
     refuse(
         "the name \"" + name +
         "\" has a slash: on etcd a lock \"a\" would wait for a lock \"a/b\"; use another character, or put "
         "what is before the last slash into the URL: etcd://host/prefix");
+  }
+  if (names.size() > most_names_on_etcd) {
+    refuse("a multi_mutex has at most " + std::to_string(most_names_on_etcd) +
+           " names there, which is what a transaction of etcd can take; it has " +
+           std::to_string(names.size()));
   }
   if (options.wire == wire::redisson)
     refuse("Redisson's wire is a format of Redis; leave lock_options::wire out");
@@ -81,8 +92,7 @@ engine::recipe const& choose_on_etcd(wires const& kind, std::string const& name,
 
 engine::recipe const& choose_recipe(wires const& kind, std::span<std::string const> names,
                                     lock_options const& options, engine::core const& client) {
-  if (client.constants().deployment.etcd)
-    return choose_on_etcd(kind, names.front(), options, client.constants());
+  if (client.constants().deployment.etcd) return choose_on_etcd(kind, names, options, client.constants());
   if (!on_redisson(options, client)) {
     if (client.constants().deployment.slots) {
       for (auto const& name : names) check_cluster_name(name);
@@ -111,10 +121,14 @@ void check_detection(engine::recipe const& chosen, std::string const& name, engi
   client.check_scripts("lock_options::detect_deadlock");
 }
 
-/// On the plain wire, for names that aren't all to write.
-engine::recipe const& recipe_of(std::span<multi_name const> names) {
-  if (names.size() > 1) return plain::mixed;
-  return names.front().as == multi_name::hold::read ? plain::reader : plain::permits;
+/// Not on Redisson's wire, for names that aren't all to write.
+wires wires_of(std::span<multi_name const> names) {
+  auto const of = [](engine::recipe const& plain, engine::recipe const* on_etcd) {
+    return wires{.plain = plain, .redisson = plain, .fenced = nullptr, .on_etcd = on_etcd};
+  };
+  if (names.size() > 1) return of(plain::mixed, nullptr);
+  return names.front().as == multi_name::hold::read ? of(plain::reader, &etcd::reader)
+                                                    : of(plain::permits, &etcd::permits);
 }
 
 }  // namespace
@@ -135,15 +149,18 @@ engine::recipe const& choose(std::span<multi_name const> names, lock_options con
       std::ranges::find_if(names, [](auto const& wanted) { return wanted.as != multi_name::hold::write; });
   if (other == names.end())
     return choose(names.size() == 1 ? lone_wires : multi_wires, plain_names, options, client);
+  auto const how = other->as == multi_name::hold::read ? "to read" : "for its permits";
   if (on_redisson(options, client)) {
-    auto const reads = other->as == multi_name::hold::read;
     throw error{std::errc::invalid_argument,
-                "on Redisson's wire a multi_mutex takes names to write, not \"" + other->name + "\"" +
-                    (reads ? " to read" : " for its permits") +
+                "on Redisson's wire a multi_mutex takes names to write, not \"" + other->name + "\" " + how +
                     ": its scripts know of one kind; leave read() and permits() out, or use wire::plain"};
   }
-  auto const& chosen = recipe_of(names);
-  return choose({.plain = chosen, .redisson = chosen, .fenced = nullptr}, plain_names, options, client);
+  if (client.constants().deployment.etcd && names.size() > 1) {
+    throw error{std::errc::invalid_argument,
+                client.constants().url + ": on etcd several names are taken together to write, not \"" +
+                    other->name + "\" " + how + "; leave read() and permits() out"};
+  }
+  return choose(wires_of(names), plain_names, options, client);
 }
 
 }  // namespace holdfast::sync

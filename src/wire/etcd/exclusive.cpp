@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "wire/lock_names.hpp"
+
 namespace holdfast::recipes::etcd {
 namespace {
 
@@ -31,6 +33,13 @@ constinit engine::recipe const exclusive{.order = order::barging,
                                          .acquire = nullptr,
                                          .pass = pass,
                                          .abandon = abandon};
+
+constinit engine::recipe const multi{.order = order::barging,
+                                     .scriptless = true,
+                                     .on_etcd = true,
+                                     .acquire = nullptr,
+                                     .abandon = abandon,
+                                     .several = &several};
 
 constinit engine::recipe const fair = in_order(history::kind::fair);
 

@@ -9,6 +9,8 @@ namespace holdfast::recipes::etcd {
 extern engine::recipe const exclusive;
 /// Each caller has a place of its own.
 extern engine::recipe const fair;
+/// Several names, each as of `exclusive`: places in all of their queues, made and deleted together.
+extern engine::recipe const multi;
 /// Beside other readers; the others of that name wait for them.
 extern engine::recipe const reader;
 /// Beside others, as far as there are permits.

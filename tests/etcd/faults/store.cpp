@@ -82,7 +82,17 @@ void store::set_terms(std::uint64_t of_transactions, std::uint64_t of_keep_alive
 
 void store::next_put(fate what, std::optional<etcd::operation> meanwhile) {
   guard const hold{guard_};
-  fates_.push_back({what, std::move(meanwhile)});
+  fates_[kind::put].push_back({what, std::move(meanwhile)});
+}
+
+void store::next_removal(fate what) {
+  guard const hold{guard_};
+  fates_[kind::removal].push_back({what});
+}
+
+bool store::are_decided() const {
+  guard const hold{guard_};
+  return std::ranges::all_of(fates_, [](auto const& each) { return each.second.empty(); });
 }
 
 void store::hold_back_next_put(std::string const& meanwhile) {
@@ -125,6 +135,13 @@ void store::answer_keep_alive() {
     keep_alives_.pop_front();
   }
   first();
+}
+
+store::kind store::kind_of(etcd::transaction const& request) {
+  auto const has = [&](auto const& of_kind) { return std::ranges::any_of(request.then, of_kind); };
+  if (has([](auto const& each) { return std::holds_alternative<etcd::put>(each); })) return kind::put;
+  if (has([](auto const& each) { return std::holds_alternative<etcd::remove>(each); })) return kind::removal;
+  return kind::read;
 }
 
 void store::answer_grants(bool answered) {
@@ -199,21 +216,19 @@ bool store::has_lease(std::int64_t lease) const {
 
 std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::transaction const& request) {
   guard const hold{guard_};
-  auto const puts = std::ranges::any_of(
-      request.then, [](auto const& each) { return std::holds_alternative<etcd::put>(each); });
-  if (!puts && std::exchange(refuses_next_read_, false)) return refusal();
-  if (!puts) {
+  auto const now = kind_of(request);
+  if (now != kind::put && std::exchange(refuses_next_read_, false)) return refusal();
+  auto& fates = fates_[now];
+  if (now != kind::put && !behind_reads_.empty()) {
     auto answer = carry_out(request);
-    if (!behind_reads_.empty()) {
-      ++revision_;
-      (void)carry_out(etcd::operation{etcd::put{.key = behind_reads_.back(), .lease = 1}});
-      behind_reads_.pop_back();
-    }
+    ++revision_;
+    (void)carry_out(etcd::operation{etcd::put{.key = behind_reads_.back(), .lease = 1}});
+    behind_reads_.pop_back();
     return answer;
   }
-  if (fates_.empty()) return carry_out(request);
-  auto const [what, meanwhile] = std::move(fates_.front());
-  fates_.pop_front();
+  if (fates.empty()) return carry_out(request);
+  auto const [what, meanwhile] = std::move(fates.front());
+  fates.pop_front();
   std::optional<std::pair<etcd::status, etcd::outcome>> answer;
   if (what == fate::held_back) {
     held_back_ = request;

@@ -23,16 +23,20 @@ class store {
  public:
   /// The term in which transactions are answered, and that in which keep-alives are.
   void set_terms(std::uint64_t of_transactions, std::uint64_t of_keep_alives);
-  /// What becomes of a transaction that puts a key.
+  /// What becomes of a transaction.
   enum class fate : std::uint8_t {
     answered,   ///< as usual
     held_back,  ///< it gets no answer, and isn't carried out yet
     lost,       ///< it is carried out, and its answer is lost
   };
-  /// The next one without a fate gets that. Another program does that behind it.
+  /// The next one that puts a key, and has no fate yet, gets that. Another program does that behind it.
   void next_put(fate what, std::optional<etcd::operation> meanwhile = {});
   /// fate::held_back; another program makes that key meanwhile, unless it's empty.
   void hold_back_next_put(std::string const& meanwhile = {});
+  /// The same of a transaction that deletes keys and puts none.
+  void next_removal(fate what);
+  /// All those have been made since that were to get a fate.
+  [[nodiscard]] bool are_decided() const;
   [[nodiscard]] bool holds_back() const;
   /// The next transaction that puts no key is refused for want of rights.
   void refuse_next_read();
@@ -90,7 +94,10 @@ class store {
     fate what = fate::held_back;
     std::optional<etcd::operation> meanwhile{};
   };
-  std::deque<planned_fate> fates_;
+  enum class kind : std::uint8_t { read, put, removal };
+  [[nodiscard]] static kind kind_of(etcd::transaction const& request);
+
+  std::map<kind, std::deque<planned_fate>> fates_;
   std::vector<std::string> behind_reads_;
   bool refuses_next_read_ = false;
   bool holds_keep_alives_ = false;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -182,8 +183,13 @@ void check_fits_etcd(run_options const& options) {
   auto const refuse = [](std::string_view const option, std::string_view const reason) {
     throw failure{usage, fmt::format("{}: {}; leave it out, or give the URL of a Redis", option, reason)};
   };
-  constexpr auto later = "isn't there on etcd by now (docs/etcd.md)";
-  if (!options.with.empty()) refuse("--with", later);
+  auto const names = names_of(options);
+  auto const other = std::ranges::find_if(names, [](run_name const& wanted) {
+    return wanted.side == run_side::shared || wanted.side == run_side::slot;
+  });
+  if (names.size() > 1 && other != names.end())
+    refuse(other->side == run_side::slot ? "--slots and --with-slots" : "--shared and --with-shared",
+           "on etcd several names are taken together to write only");
   if (options.limit)
     refuse("--once-per and --at-most-every", "nobody writes down on etcd when a job last ran");
   if (options.keep) refuse("--keep", "on etcd a key lasts no longer than its process and a ttl");

@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <holdfast/barrier.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
@@ -55,10 +56,30 @@ TEST(etcd_lock_options, that_cannot_be_are_refused_with_the_reason) {
 
 TEST(etcd_client, refuses_the_kinds_that_are_not_there) {
   client etcd{shared_etcd().url(), patient()};
-  auto const [code, what] = failure_of([&] { multi_mutex const lock{etcd, {"a", "b"}}; });
+  auto const [code, what] = failure_of([&] { barrier const meeting{etcd, "meeting", 2}; });
   EXPECT_EQ(code, std::errc::invalid_argument);
   EXPECT_THAT(what, HasSubstr("on etcd there are mutex"));
   EXPECT_EQ(failure_of([&] { semaphore const permits{etcd, "permits"}; }).code, std::errc::invalid_argument);
+}
+
+TEST(etcd_client, refuses_several_names_that_it_cannot_take_together) {
+  client etcd{shared_etcd().url(), patient()};
+  auto const refused = [](auto const& make, std::string const& text) {
+    auto const [code, what] = failure_of(make);
+    EXPECT_EQ(code, std::errc::invalid_argument) << text;
+    EXPECT_THAT(what, HasSubstr(text));
+  };
+  refused([&] { multi_mutex const lock{etcd, {"a", "b/c"}}; }, "\"b/c\" has a slash");
+  refused([&] { multi_mutex const lock(etcd, {write("a"), read("b")}); }, "not \"b\" to read");
+  refused([&] { multi_mutex const lock(etcd, {write("a"), permits("b", 1, 2)}); }, "for its permits");
+  refused([&] { multi_mutex const lock{etcd, {"a", "b"}, {.keep = true}}; }, "keep");
+  std::vector<std::string> many;
+  for (int i = 0; i != 43; ++i) many.push_back("name" + std::to_string(i));
+  refused([&] { multi_mutex const lock{etcd, many}; }, "at most 42 names");
+  many.pop_back();
+  multi_mutex lock{etcd, many};
+  EXPECT_TRUE(lock.try_acquire());
+  EXPECT_TRUE(lock.try_acquire_for(wait_limit));
 }
 
 TEST(etcd_client, says_that_a_ttl_is_below_the_servers_minimum) {

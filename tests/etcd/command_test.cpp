@@ -207,9 +207,27 @@ TEST(etcd_command, runs_as_many_at_a_time_as_there_are_slots) {
   shared_etcd().ctl({"del", "cli/license/size"});
 }
 
+TEST(etcd_command, runs_under_several_locks) {
+  process both{command("run", {"--with", "second", "first", "--", "sh", "-c", "echo token $HOLDFAST_TOKEN"})};
+  EXPECT_EQ(both.wait(), 0) << both.err();
+  EXPECT_THAT(both.out(), ContainsRegex("token [0-9]"));
+  words const inner{HOLDFAST_CLI, "run", "--url", shared_etcd().url("cli"), "second", "--", "true"};
+  words rest{"--with", "second", "first", "--"};
+  rest.insert(rest.end(), inner.begin(), inner.end());
+  process within{command("run", rest)};
+  EXPECT_EQ(within.wait(), 75);
+  EXPECT_THAT(within.err(), HasSubstr("you hold it"));
+  process holds{command("run", {"second", "--", "sleep", "30"})};
+  ASSERT_TRUE(eventually([] { return shared_etcd().keys("cli/second/").size() == 1; }));
+  process tries{command("run", {"--no-wait", "--with", "second", "first", "--", "true"})};
+  EXPECT_EQ(tries.wait(), 75) << tries.err();
+  EXPECT_THAT(shared_etcd().keys("cli/first/"), IsEmpty());
+}
+
 TEST(etcd_command, refuses_what_is_not_there) {
-  for (auto const& rest : {words{"--with", "y", "x", "--", "true"}, words{"--keep", "x", "--", "true"},
-                           words{"--once-per", "1h", "x", "--", "true"}}) {
+  for (auto const& rest :
+       {words{"--with-shared", "y", "x", "--", "true"}, words{"--with-slots", "2:y", "x", "--", "true"},
+        words{"--keep", "x", "--", "true"}, words{"--once-per", "1h", "x", "--", "true"}}) {
     process run{command("run", rest)};
     EXPECT_EQ(run.wait(), 64) << run.err();
     EXPECT_THAT(run.err(), HasSubstr("etcd"));

@@ -3,12 +3,14 @@
 #include <holdfast/client.hpp>
 #include <holdfast/election.hpp>
 #include <holdfast/expiring_semaphore.hpp>
+#include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <sstream>
 #include <string_view>
 
 namespace holdfast::test {
@@ -46,11 +48,29 @@ void hold_slot(std::string const& url, std::string const& name, int size, std::c
   std::cout << to_string(held.release()) << std::endl;
 }
 
+/// `names`: with commas between them.
+void hold_several(std::string const& url, std::string const& names, std::chrono::milliseconds ttl) {
+  client etcd{url, {.patience = std::chrono::seconds{20}}};
+  std::vector<std::string> all;
+  std::istringstream text{names};
+  for (std::string each; std::getline(text, each, ',');) all.push_back(each);
+  multi_mutex lock{etcd, all, {.ttl = ttl}};
+  auto held = lock.acquire();
+  std::cout << "held " << held.token(all.front()) << std::endl;
+  std::string line;
+  std::getline(std::cin, line);
+  std::cout << to_string(held.release()) << std::endl;
+}
+
 }  // namespace
 
 void hold_if_requested(int argc, char** argv) {
   if (argc == 6 && std::string_view{argv[1]} == "slot") {
     hold_slot(argv[2], argv[3], std::stoi(argv[4]), std::chrono::milliseconds{std::stoi(argv[5])});
+    std::exit(0);
+  }
+  if (argc == 5 && std::string_view{argv[1]} == "several") {
+    hold_several(argv[2], argv[3], std::chrono::milliseconds{std::stoi(argv[4])});
     std::exit(0);
   }
   if (argc == 5 && std::string_view{argv[1]} == "read") {
@@ -78,6 +98,11 @@ void hold_if_requested(int argc, char** argv) {
 
 holder::holder(std::string const& url, std::string const& name, std::chrono::milliseconds ttl)
     : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "hold", url, name,
+                    std::to_string(ttl.count())}} {}
+
+several_process::several_process(std::string const& url, std::string const& names,
+                                 std::chrono::milliseconds ttl)
+    : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "several", url, names,
                     std::to_string(ttl.count())}} {}
 
 reader_process::reader_process(std::string const& url, std::string const& name, std::chrono::milliseconds ttl)

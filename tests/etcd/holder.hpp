@@ -30,6 +30,13 @@ class slot_process : public line_process {
   slot_process(std::string const& url, std::string const& name, int size, std::chrono::milliseconds ttl);
 };
 
+/// Acquires a multi_mutex of these names, with commas between them, writes "held TOKEN", and holds it until a
+/// line comes; then "released".
+class several_process : public line_process {
+ public:
+  several_process(std::string const& url, std::string const& names, std::chrono::milliseconds ttl);
+};
+
 /// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".
 class holder : public line_process {
  public:

@@ -10,6 +10,7 @@
 #include <holdfast/mutex.hpp>
 
 #include <atomic>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -43,27 +44,30 @@ class etcd_multi_faults : public testing::Test {
 
   static std::size_t places(std::string const& name) { return the_store().keys(name + "/").size(); }
   /// A caller in a thread of its own, who takes a and b of these names, and holds them until it is told to
-  /// go.
+  /// go. It gives up at its end.
   class waiter {
    public:
     waiter(client& from, std::string const& name)
-        : thread_{[this, &from, name] {
+        : thread_{[this, &from, name](std::stop_token const& stop) {
             multi_mutex both{from, {name + "_a", name + "_b"}, {.ttl = 3s}};
-            auto held = both.acquire();
-            entered_ = true;
-            EXPECT_TRUE(eventually([&] { return goes_.load(); }));
-            EXPECT_TRUE(held.valid());
-            EXPECT_EQ(held.release(), release_result::released);
+            try {
+              auto held = both.acquire(stop);
+              entered_ = true;
+              EXPECT_TRUE(eventually([&] { return stop.stop_requested(); }));
+              EXPECT_TRUE(held.valid());
+              EXPECT_EQ(held.release(), release_result::released);
+            } catch (error const&) {
+              return;  // nobody waits for it any more
+            }
           }} {}
     [[nodiscard]] bool entered() const { return entered_; }
     void go() {
-      goes_ = true;
+      thread_.request_stop();
       thread_.join();
     }
 
    private:
     std::atomic<bool> entered_ = false;
-    std::atomic<bool> goes_ = false;
     std::jthread thread_;
   };
 

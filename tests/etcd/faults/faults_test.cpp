@@ -85,6 +85,9 @@ TEST_F(etcd_faults, a_late_request_of_a_reader_or_a_candidate_leaves_no_key_eith
   EXPECT_EQ(reading.release(), release_result::released);
   the_store().carry_out();
   ASSERT_THAT(the_store().keys("late_reader/"), SizeIs(1));
+  mutex lasting_too{
+      etcd_, "lasting_candidate", {.ttl = 3s}};  // under a new lease, which the candidate shares
+  auto const third = lasting_too.acquire();
   the_store().hold_back_next_put();
   auto leading = contested.campaign("value");
   ASSERT_TRUE(the_store().holds_back());
@@ -95,6 +98,7 @@ TEST_F(etcd_faults, a_late_request_of_a_reader_or_a_candidate_leaves_no_key_eith
     return the_store().keys("late_reader/").empty() && the_store().keys("late_candidate/").empty();
   }));
   EXPECT_TRUE(other.valid());
+  EXPECT_TRUE(third.valid());
   EXPECT_TRUE(reads.try_acquire());
   EXPECT_TRUE(contested.try_campaign("value"));
 }

@@ -1,5 +1,5 @@
-/// Writes to Redis that are refused when they come too late. Example: a holder was frozen, and somebody else
-/// has taken its lock meanwhile.
+/// Writes to Redis or etcd that are refused when they come too late. Example: a holder was frozen, and
+/// somebody else has taken its lock meanwhile.
 #pragma once
 
 #include <holdfast/client.hpp>
@@ -75,8 +75,15 @@ struct fence_options {
 /// are written must be in the mark's slot: for the resource `orders` that is `{orders}:total`. Each write
 /// leaves a small key `{resource}:holdfast_fence_done:…` for an hour, or until the next write of this object.
 ///
-/// *Cost.* Each operation is one request. It waits for the answer; the operations that begin with async_
-/// return at once.
+/// *On etcd* (docs/etcd.md) there are set, append, increment, erase, claim and newest; the others throw
+/// std::errc::not_supported. The mark is `resource:holdfast_fence`, and there are no other keys beside those
+/// that are written, which have the prefix of the URL in front. A resource has no slash, and no key may begin
+/// with the resource and a slash. Times are in whole seconds, rounded up, and the token is remembered for an
+/// hour longer at least. If several objects write to one resource, each change of the writer costs a second
+/// request, and the longest `remember` counts.
+///
+/// *Cost.* Each operation is one request; on etcd append, increment, and set with a ttl are two. It waits for
+/// the answer; the operations that begin with async_ return at once.
 ///
 /// *Threads.* Many threads may use one object.
 ///
@@ -86,6 +93,7 @@ struct fence_options {
 ///   erase may simply be tried again.
 /// - errc::wrong_type: a key holds another type. errc::unauthorized, errc::refused: the server said no.
 ///   Nothing was changed, and the token isn't remembered.
+/// - errc::refused, on etcd: increment() of what is no integer of 64 bits.
 /// - std::errc::invalid_argument: a token that isn't positive, or an empty key.
 ///
 /// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +

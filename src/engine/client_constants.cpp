@@ -16,12 +16,12 @@ holdfast::wire wire_of(client_options const& options, net::deployment_url const&
 
 void client_constants::check_kind(votes needed) const {
   if (deployment.etcd) {
-    throw error{
-        std::errc::invalid_argument,
-        url +
-            ": on etcd there are mutex, fair_mutex, recursive_mutex, multi_mutex, shared_mutex, "
-            "expiring_semaphore, latch and election by now (docs/etcd.md has what is missing, and why); for "
-            "anything else give the URL of a Redis"};
+    throw error{std::errc::invalid_argument,
+                url +
+                    ": on etcd there are mutex, fair_mutex, recursive_mutex, multi_mutex, shared_mutex, "
+                    "expiring_semaphore, latch, election and fence by now (docs/etcd.md has what is missing, "
+                    "and why); for "
+                    "anything else give the URL of a Redis"};
   }
   auto const voting = deployment.votes;
   if ((needed == votes::majority) == voting) return;

@@ -30,7 +30,12 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
       renewing_{loop, places_, leases_, watching_, holding_, server_, *mail_},
       observing_{loop, *channel_, listeners_, watching_, prefix_},
       latching_{client, prefix_, places_, watching_, server_, *channel_},
-      viewing_{server_, prefix_, client, latching_,
+      fencing_{client, prefix_, server_, *channel_},
+      viewing_{server_,
+               prefix_,
+               client,
+               latching_,
+               fencing_,
                [this](std::string const& name, std::string const& first, std::int64_t revision) {
                  observing_.observe(name, first, revision);
                }} {}

@@ -8,6 +8,7 @@
 #include "engine/lock_backend.hpp"
 #include "etcd/acquiring.hpp"
 #include "etcd/channel.hpp"
+#include "etcd/fencing.hpp"
 #include "etcd/holding.hpp"
 #include "etcd/latching.hpp"
 #include "etcd/leases.hpp"
@@ -91,6 +92,7 @@ class backend final : public engine::lock_backend {
   renewing renewing_;
   observing observing_;
   latching latching_;
+  fencing fencing_;
   viewing viewing_;
 };
 

@@ -16,6 +16,7 @@ struct key_value {
   std::string key{};
   std::string value{};
   std::int64_t create_revision = 0;
+  std::int64_t mod_revision = 0;  ///< of its last change
   std::int64_t lease = 0;
 };
 
@@ -47,12 +48,13 @@ struct remove {
 using operation = std::variant<range, put, remove>;
 
 /// All keys of the range have that create revision (0: there are none), or that value; or they were made
-/// before a revision.
+/// before a revision; or the key was last changed in one.
 struct condition {
   std::string key{};
   std::string end{};
   std::variant<std::int64_t, std::string> equals{};
   std::int64_t made_before = 0;  ///< 0: `equals` counts
+  std::int64_t changed_in = 0;   ///< the same
 };
 
 struct transaction {

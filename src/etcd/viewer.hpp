@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "etcd/fence_viewer.hpp"
 #include "etcd/latch_viewer.hpp"
 #include "etcd/messages.hpp"
 
@@ -83,6 +84,7 @@ class viewer {
   virtual void give_back_permits(std::string const& name, std::string const& owner, handler<bool> done) = 0;
 
   [[nodiscard]] virtual latch_viewer& of_latches() noexcept = 0;
+  [[nodiscard]] virtual fence_viewer& of_fences() noexcept = 0;
 
   /// What the members say of themselves.
   virtual void examine(handler<cluster_view> done) = 0;

@@ -1,5 +1,6 @@
 #include <holdfast/fence.hpp>
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -9,9 +10,11 @@
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
+#include "etcd/fence_mark.hpp"
 #include "script/names.hpp"
 #include "scripts/fence.hpp"
 #include "sync/async_answer.hpp"
+#include "sync/fences_on_etcd.hpp"
 #include "sync/idempotency_marks.hpp"
 #include "sync/options_check.hpp"
 
@@ -43,6 +46,10 @@ std::vector<std::string_view> flattened(std::string_view key, std::span<fence_fi
   return flat;
 }
 
+fence_result result_of(etcd::fence_answer const& answer) noexcept {
+  return answer.written ? fence_result::written : fence_result::refused_stale;
+}
+
 }  // namespace
 
 std::string_view to_string(fence_result result) noexcept {
@@ -62,6 +69,7 @@ struct fence::impl {
   std::string resource;
   std::string mark;
   std::int64_t remember_ms;
+  sync::on_etcd::fence_writer on_etcd;  ///< null on Redis
 
   sync::idempotency_marks request_marks{};
 
@@ -69,6 +77,8 @@ struct fence::impl {
     sync::check(token.value() > 0, "a fencing token is greater than 0, but the one for " + quoted(resource) +
                                        " is " + std::to_string(token.value()));
   }
+  void check(fence_token token, std::string_view command, std::string_view key,
+             std::span<std::string_view const> arguments) const;
 
   [[noreturn]] void refuse(net::response const& response, std::string_view command,
                            std::string_view key) const;
@@ -85,6 +95,22 @@ struct fence::impl {
                                      std::string_view key, std::string done);
   [[nodiscard]] call claim(fence_token token) const;
   [[nodiscard]] std::int64_t newest(net::response const& response) const;
+
+  [[nodiscard]] etcd::fence_deed write_on_etcd(fence_token token, std::string_view command,
+                                               std::string_view key,
+                                               std::span<std::string_view const> arguments) const;
+  [[nodiscard]] etcd::fence_deed claim_on_etcd(fence_token token) const;
+  [[nodiscard]] etcd::fence_answer carry_out(etcd::fence_deed wanted) const {
+    return sync::on_etcd::carry_out(*core, on_etcd, std::move(wanted));
+  }
+  /// `read` makes the result of the answer.
+  template <class Result, class Read, class Done>
+  void async_carry_out(etcd::fence_deed wanted, Read read, Done done) const {
+    auto const answer = std::make_shared<etcd::fence_answer>();
+    auto const result = [answer, read](net::response const& /*response*/) { return read(*answer); };
+    sync::on_etcd::async_carry_out(*core, on_etcd, std::move(wanted), answer,
+                                   reading<Result>(result, std::move(done)));
+  }
 };
 
 /// Throws the error that corresponds to the server's error reply.
@@ -128,9 +154,8 @@ fence_result fence::impl::read(net::response const& response, std::string_view c
   return response.reply.integer == 1 ? fence_result::written : fence_result::refused_stale;
 }
 
-/// The request of a checked write, which leaves the mark `done`.
-call fence::impl::write(fence_token token, std::string_view command, std::string_view key,
-                        std::span<std::string_view const> arguments, std::string_view done) {
+void fence::impl::check(fence_token token, std::string_view command, std::string_view key,
+                        std::span<std::string_view const> arguments) const {
   check(token);
   sync::check(!command.empty() && !key.empty(),
               "a write fenced by " + quoted(resource) + " needs a command and a key: one is empty");
@@ -144,6 +169,12 @@ call fence::impl::write(fence_token token, std::string_view command, std::string
   sync::check(arguments.size() <= most_arguments, "a write fenced by " + quoted(resource) +
                                                       " has at most 4000 arguments, not " +
                                                       std::to_string(arguments.size()));
+}
+
+/// The request of a checked write, which leaves the mark `done`.
+call fence::impl::write(fence_token token, std::string_view command, std::string_view key,
+                        std::span<std::string_view const> arguments, std::string_view done) {
+  check(token, command, key, arguments);
   auto const answered = request_marks.take_answered();  // when this fails, they expire after their hour
   scripts::fence::write script{.mark = {mark},
                                .target = {key},
@@ -180,6 +211,19 @@ std::int64_t fence::impl::newest(net::response const& response) const {
   return *token;
 }
 
+etcd::fence_deed fence::impl::write_on_etcd(fence_token token, std::string_view command, std::string_view key,
+                                            std::span<std::string_view const> arguments) const {
+  check(token, command, key, arguments);
+  auto wanted = sync::on_etcd::deed_of(*core, *on_etcd, command, key, arguments);
+  wanted.token = token.value();
+  return wanted;
+}
+
+etcd::fence_deed fence::impl::claim_on_etcd(fence_token token) const {
+  check(token);
+  return {.type = etcd::fence_deed::kind::claim, .token = token.value()};
+}
+
 fence::fence(client& redis, std::string resource, fence_options options) {
   sync::check(!resource.empty(), "a fence needs the name of a resource: it is empty");
   sync::check(
@@ -189,10 +233,17 @@ fence::fence(client& redis, std::string resource, fence_options options) {
     return std::string{option} + " of the fence " + quoted(resource);
   });
   auto core = engine::access::core_of(redis);
+  auto const& deployment = core->constants().deployment;
+  if (deployment.etcd) {
+    auto writer = sync::on_etcd::make_fence_writer(*core, resource, options.remember);
+    impl_ = std::make_shared<impl>(std::move(core), resource, etcd::fence_mark_of(resource),
+                                   options.remember.count(), std::move(writer));
+    return;
+  }
   core->constants().check_kind(engine::votes::none);
-  if (core->constants().deployment.slots) sync::check_cluster_name(resource);
+  if (deployment.slots) sync::check_cluster_name(resource);
   impl_ = std::make_shared<impl>(std::move(core), resource, names::fence_mark(resource),
-                                 options.remember.count());
+                                 options.remember.count(), nullptr);
 }
 
 fence::~fence() = default;
@@ -204,6 +255,8 @@ std::string const& fence::resource() const noexcept { return impl_->resource; }
 fence_result fence::write(fence_token token, std::string_view command, std::string_view key,
                           std::span<std::string_view const> arguments) {
   if (token.lost()) return fence_result::refused_lost;
+  if (impl_->on_etcd)
+    return result_of(impl_->carry_out(impl_->write_on_etcd(token, command, key, arguments)));
   auto done = impl_->new_mark();
   auto const response =
       impl_->core->requests().ask_until_ready(impl_->write(token, command, key, arguments, done));
@@ -212,10 +265,12 @@ fence_result fence::write(fence_token token, std::string_view command, std::stri
 
 fence_result fence::claim(fence_token token) {
   if (token.lost()) return fence_result::refused_lost;
+  if (impl_->on_etcd) return result_of(impl_->carry_out(impl_->claim_on_etcd(token)));
   return impl_->read(impl_->core->requests().ask_until_ready(impl_->claim(token)), "SET", impl_->mark);
 }
 
 std::int64_t fence::newest() {
+  if (impl_->on_etcd) return impl_->carry_out({}).newest;
   std::string_view const command[]{"GET", impl_->mark};
   return impl_->newest({.reply = impl_->core->requests().ask(command, impl_->mark)});
 }
@@ -256,6 +311,11 @@ void fence::async_write(fence_token token, std::string_view command, std::string
     done(fence_result::refused_lost, nullptr);
     return;
   }
+  if (impl_->on_etcd) {
+    impl_->async_carry_out<fence_result>(impl_->write_on_etcd(token, command, key, arguments), result_of,
+                                         std::move(done));
+    return;
+  }
   auto mark = impl_->new_mark();
   auto script = impl_->write(token, command, key, arguments, mark);
   auto read = [state = impl_, command = std::string{command}, key = std::string{key},
@@ -272,6 +332,10 @@ void fence::async_claim(fence_token token, write_handler done) {
     done(fence_result::refused_lost, nullptr);
     return;
   }
+  if (impl_->on_etcd) {
+    impl_->async_carry_out<fence_result>(impl_->claim_on_etcd(token), result_of, std::move(done));
+    return;
+  }
   auto read = [state = impl_](net::response const& response) {
     return state->read(response, "SET", state->mark);
   };
@@ -281,6 +345,10 @@ void fence::async_claim(fence_token token, write_handler done) {
 
 void fence::async_newest(token_handler done) {
   sync::check_handler(done, impl_->resource);
+  if (impl_->on_etcd) {
+    impl_->async_carry_out<std::int64_t>({}, std::mem_fn(&etcd::fence_answer::newest), std::move(done));
+    return;
+  }
   std::string_view const command[]{"GET", impl_->mark};
   auto read = [state = impl_](net::response const& response) { return state->newest(response); };
   impl_->core->async_server_calls().ask_until_ready(command, impl_->mark,

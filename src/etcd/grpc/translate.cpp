@@ -39,6 +39,9 @@ void fill(etcdserverpb::Compare& to, condition const& holds) {
     to.set_result(etcdserverpb::Compare::LESS);
     to.set_target(etcdserverpb::Compare::CREATE);
     to.set_create_revision(holds.made_before);
+  } else if (holds.changed_in != 0) {
+    to.set_target(etcdserverpb::Compare::MOD);
+    to.set_mod_revision(holds.changed_in);
   } else if (auto const* const revision = std::get_if<std::int64_t>(&holds.equals)) {
     to.set_target(etcdserverpb::Compare::CREATE);
     to.set_create_revision(*revision);
@@ -74,6 +77,7 @@ outcome to_value(etcdserverpb::TxnResponse const& answer) {
       next.keys.push_back({.key = entry.key(),
                            .value = entry.value(),
                            .create_revision = entry.create_revision(),
+                           .mod_revision = entry.mod_revision(),
                            .lease = entry.lease()});
     }
   }

@@ -144,6 +144,12 @@ store::kind store::kind_of(etcd::transaction const& request) {
   return kind::read;
 }
 
+void store::change_meanwhile(std::string const& key, std::function<std::string(std::string const&)> to) {
+  guard const hold{guard_};
+  changed_meanwhile_ = key;
+  change_ = std::move(to);
+}
+
 void store::answer_grants(bool answered) {
   guard const hold{guard_};
   answers_grants_ = answered;
@@ -203,6 +209,12 @@ std::vector<std::string> store::keys(std::string const& prefix) const {
   return all;
 }
 
+std::string store::value(std::string const& key) const {
+  guard const hold{guard_};
+  auto const found = keys_.find(key);
+  return found == keys_.end() ? std::string{} : found->second.value;
+}
+
 std::int64_t store::lease_of(std::string const& prefix) const {
   guard const hold{guard_};
   auto const first = keys_.lower_bound(prefix);
@@ -236,8 +248,17 @@ std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::tran
     answer = carry_out(request);
   }
   if (meanwhile) (void)carry_out(*meanwhile);
+  do_meanwhile();
   if (what != fate::answered) answer.reset();
   return answer;
+}
+
+void store::do_meanwhile() {
+  auto const key = std::exchange(changed_meanwhile_, {});
+  if (key.empty()) return;
+  ++revision_;
+  auto const& old = keys_[key];
+  (void)carry_out(etcd::operation{etcd::put{.key = key, .value = change_(old.value), .lease = old.lease}});
 }
 
 std::optional<etcd::lease_grant> store::grant(std::chrono::seconds ttl) {
@@ -273,12 +294,15 @@ bool store::holds(etcd::condition const& wanted) const {
                                if (!in({.key = wanted.key, .end = wanted.end}, each.first)) return true;
                                if (wanted.made_before != 0)
                                  return each.second.create_revision < wanted.made_before;
+                               if (wanted.changed_in != 0)
+                                 return each.second.mod_revision == wanted.changed_in;
                                auto const* const revision = std::get_if<std::int64_t>(&wanted.equals);
                                return revision != nullptr
                                           ? each.second.create_revision == *revision
                                           : each.second.value == std::get<std::string>(wanted.equals);
                              }) &&
-         (!wanted.end.empty() || wanted.equals == decltype(wanted.equals){std::int64_t{0}} ||
+         (!wanted.end.empty() ||
+          (wanted.changed_in == 0 && wanted.equals == decltype(wanted.equals){std::int64_t{0}}) ||
           keys_.contains(wanted.key));
 }
 
@@ -286,7 +310,11 @@ etcd::found store::carry_out(etcd::operation const& one) {
   if (auto const* const put = std::get_if<etcd::put>(&one)) {
     auto& key = keys_[put->key];
     if (key.create_revision == 0) key.create_revision = revision_;
-    key = {.key = put->key, .value = put->value, .create_revision = key.create_revision, .lease = put->lease};
+    key = {.key = put->key,
+           .value = put->value,
+           .create_revision = key.create_revision,
+           .mod_revision = revision_,
+           .lease = put->lease};
     return {};
   }
   if (auto const* const gone = std::get_if<etcd::remove>(&one)) {

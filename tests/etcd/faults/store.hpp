@@ -38,6 +38,9 @@ class store {
   /// All those have been made since that were to get a fate.
   [[nodiscard]] bool are_decided() const;
   [[nodiscard]] bool holds_back() const;
+  /// Behind the next one that has a fate, another program gives that key the value that `to` makes of its old
+  /// one.
+  void change_meanwhile(std::string const& key, std::function<std::string(std::string const&)> to);
   /// The next transaction that puts no key is refused for want of rights.
   void refuse_next_read();
   /// Another program puts those keys, one behind each of the next transactions that put none.
@@ -59,6 +62,8 @@ class store {
   void remove(std::string const& key);
 
   [[nodiscard]] std::vector<std::string> keys(std::string const& prefix) const;
+  /// Empty: there is no such key.
+  [[nodiscard]] std::string value(std::string const& key) const;
   /// Of the key that begins so.
   [[nodiscard]] std::int64_t lease_of(std::string const& prefix) const;
   [[nodiscard]] bool has_lease(std::int64_t lease) const;
@@ -81,6 +86,7 @@ class store {
   [[nodiscard]] bool holds(etcd::condition const& wanted) const;
   [[nodiscard]] etcd::found carry_out(etcd::operation const& one);
   [[nodiscard]] std::pair<etcd::status, etcd::outcome> carry_out(etcd::transaction const& request);
+  void do_meanwhile();
 
   mutable std::mutex guard_;
   std::map<std::string, etcd::key_value> keys_;
@@ -98,6 +104,8 @@ class store {
   [[nodiscard]] static kind kind_of(etcd::transaction const& request);
 
   std::map<kind, std::deque<planned_fate>> fates_;
+  std::string changed_meanwhile_{};  ///< a key; empty: none
+  std::function<std::string(std::string const&)> change_{};
   std::vector<std::string> behind_reads_;
   bool refuses_next_read_ = false;
   bool holds_keep_alives_ = false;

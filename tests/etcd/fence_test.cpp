@@ -270,7 +270,7 @@ TEST_F(etcd_fence, refuses_misuse_before_anything_is_sent) {
 
 TEST_F(etcd_fence, goes_on_when_the_member_that_it_asks_is_killed) {
   etcd_cluster three{{.members = 3}};
-  client etcd{three.url("killed"), options()};
+  client etcd{three.url("killed"), {.connect_timeout = wait_limit}};  // the election may last
   fence here{etcd, "orders"};
   std::string wanted;
   for (int i = 0; i != 12; ++i) {

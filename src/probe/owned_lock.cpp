@@ -89,7 +89,13 @@ struct owned_lock::impl {
         lock{std::move(name)},
         owner{std::move(owner_id)},
         of{wire_of} {
-    if (servers.kind() == deployment_kind::etcd) core->constants().check_kind(engine::votes::none);  // throws
+    if (servers.kind() == deployment_kind::etcd) {
+      throw error{std::errc::invalid_argument,
+                  core->constants().url + ": on etcd the lock \"" + lock +
+                      "\" ends with the process that has it, so no other one renews or releases it by its "
+                      "owner id; hold it by `holdfast run NAME -- COMMAND`, and take it from its holder by "
+                      "`holdfast release --force NAME`"};
+    }
     if (servers.kind() != deployment_kind::quorum) return;
     for (std::size_t i = 0; i != servers.hosts().size(); ++i) masters.push_back(servers.to_host(i));
   }

@@ -243,5 +243,14 @@ TEST(etcd_command, refuses_what_is_not_there) {
   }
 }
 
+TEST(etcd_command, says_what_there_is_in_place_of_leases_without_a_process) {
+  for (auto const& each :
+       {words{"acquire", "x"}, words{"renew", "x", "--owner", "y"}, words{"release", "x", "--owner", "y"}}) {
+    process other{command(each[0], {each.begin() + 1, each.end()})};
+    EXPECT_EQ(other.wait(), 64) << other.err();
+    EXPECT_THAT(other.err(), HasSubstr("`holdfast run"));
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::test

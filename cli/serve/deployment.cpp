@@ -3,6 +3,7 @@
 #include "common/boot_time.hpp"
 #include "common/output.hpp"
 #include "probe/lock_survey.hpp"
+#include "probe/named_servers.hpp"
 
 #include <fmt/format.h>
 
@@ -57,6 +58,7 @@ deployment::day_time present_time() {
 deployment::deployment(std::size_t const number, std::string const& url, store_limits const limits,
                        event_feed& feed)
     : id_{fmt::format("d{}", number)},
+      on_etcd_{probe::named_servers{url}.kind() == probe::deployment_kind::etcd},
       feed_{feed},
       redis_{url, survey_options()},
       store_{redis_.url(), limits},
@@ -236,7 +238,7 @@ void deployment::search(std::stop_token const& stop) {
   for (time redisson_due{};;) {
     auto const began = boot_time();
     auto const sent = survey.requests();
-    bool const with_redisson = began >= redisson_due;
+    bool const with_redisson = !on_etcd_ && began >= redisson_due;
     time for_redisson{};
     bool const done = try_to([&] { for_redisson = find_all(survey, stop, with_redisson); });
     if (done && with_redisson)
@@ -304,7 +306,7 @@ deployment::time deployment::find_all(probe::lock_survey& survey, std::stop_toke
   std::lock_guard const hold{mutex_};
   if (auto const count = store_.take_left_out(); count != 0)
     left_out = "there are more locks than this page keeps: some are left out";
-  if (with_redisson || !left_out.empty()) condition_.left_out = std::move(left_out);
+  if (with_redisson || on_etcd_ || !left_out.empty()) condition_.left_out = std::move(left_out);
   condition_.searched = true;
   condition_.requests += survey.requests() - sent_before;
   return for_redisson;

@@ -52,6 +52,8 @@ class deployment {
   [[nodiscard]] std::string const& id() const noexcept { return id_; }
   [[nodiscard]] std::string const& url() const noexcept { return redis_.url(); }  ///< without its password
 
+  [[nodiscard]] bool on_etcd() const noexcept { return on_etcd_; }
+
   [[nodiscard]] condition now() const;
   /// Calls f with the store, and nobody else uses it meanwhile.
   template <class F>
@@ -93,6 +95,7 @@ class deployment {
   void publish(lock_news& seen);
 
   std::string const id_;
+  bool const on_etcd_;
   event_feed& feed_;
   client redis_;
 

@@ -139,7 +139,11 @@ void serve_routes::answer_api(http_request const& request, visitor const& by, re
         "blocking", fresh_blocking, [of](client& redis) { return blocking_json(*of, redis); }, respond);
   }
   if (path == "deadlocks") {
-    auto const work = [](client& redis) { return deadlocks_json(redis.url(), find_deadlocks(redis)); };
+    // On etcd no keys say what threads wait for.
+    auto const work = [of](client& redis) {
+      return deadlocks_json(redis.url(),
+                            of->on_etcd() ? std::vector<deadlock_info>{} : find_deadlocks(redis));
+    };
     return of->ask("deadlocks", fresh_deadlocks, work, respond);
   }
   if (path == "findings") {

@@ -39,8 +39,8 @@ namespace {
 constexpr auto serve_footer =
     R"(Shows who holds which lock and who waits, as a page for browsers (http://127.0.0.1:7480/), as JSON
 (/api/v1/), and as metrics for Prometheus (/metrics). /healthz and /readyz are for whoever watches this process.
-docs/serve.md describes all of it. It asks Redis in small steps, and changes nothing there: a look at `findings` writes
-what `holdfast doctor` does. With several --url it shows several deployments.
+docs/serve.md describes all of it. It asks Redis, or etcd, in small steps, and changes nothing there: a look at
+`findings` writes what `holdfast doctor` does. With several --url it shows several deployments.
 
 On an address that other machines reach it needs to know its visitors. With --token-file, or HOLDFAST_SERVE_TOKEN, they
 say a token: `Authorization: Bearer TOKEN`, or the form of the page. With --client-ca they have a TLS certificate of
@@ -221,7 +221,7 @@ void add_serve(command_line& line, action& chosen) {
   command.value("--listen", options->listen, "Where to listen (default: 127.0.0.1:7480); port 0 takes any",
                 "ADDRESS");
   command.values("--url", options->urls,
-                 "A Redis to show, see `holdfast help run`; may be given several times", "URL");
+                 "A Redis or etcd to show, see `holdfast help run`; may be given several times", "URL");
   command.value("--password-file", options->common.password_file, "The file with the password for them",
                 "FILE");
   command.flag("--local", options->common.local, "Show the private server of this machine");

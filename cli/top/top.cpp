@@ -39,13 +39,16 @@ Keys
 
 A name that is in use on both wires has two rows.
 
+On etcd (docs/etcd.md) it shows the locks below the prefix of the URL, whoever has them, in pages of a thousand keys.
+For how long a lock has been held isn't known there, and at most one acquisition is seen in each look.
+
 With --once it looks for one interval, and prints a table. With --json it prints one object on one line each
 interval, or a single one with --once, and needs no terminal. While the server can't be reached, it prints one
 object with the error and goes on trying.
 
 Exit codes
   0   left with q, or --once is done; 128+n ended by signal n
-  64  bad option, pattern or URL, or not a terminal; 69 Redis can't be reached at the start; 77 a right is missing
+  64  bad option, pattern or URL, or not a terminal; 69 the server can't be reached at the start; 77 a right is missing
 
 Examples
   holdfast top

@@ -29,7 +29,8 @@ constexpr std::array help{
     std::string_view{"HELD       for how long; TTL: what is left of its lease, unless it is renewed"},
     std::string_view{"WAITING    processes in the queue"},
     std::string_view{"ACQ/s      acquisitions a second at the server, estimated from fencing tokens"},
-    std::string_view{"WIRE       plain or redisson; a name that is in use on both has two rows"},
+    std::string_view{
+        "WIRE       plain, redisson or etcd; a name that is in use on both of Redis has two rows"},
 };
 
 struct column {

@@ -1,13 +1,14 @@
 #include "top/watch.hpp"
 
 #include "common/boot_time.hpp"
+#include "probe/lock_survey.hpp"
 #include "show/lock_search.hpp"
 
 #include <holdfast/inspect.hpp>
 
 #include <algorithm>
 #include <exception>
-#include <optional>
+#include <functional>
 #include <utility>
 
 namespace holdfast::cli {
@@ -29,13 +30,21 @@ client_options options() {
   return {.name = "holdfast-top", .connect_timeout = watch_timeout, .reply_timeout = watch_timeout};
 }
 
-/// Nullopt: the user has no right to the key, which the search reports.
-std::optional<lock_on_wires> look_at(client& redis, std::string const& name) {
-  try {
-    return peek_on_wires(redis, name);
-  } catch (error const& problem) {
-    if (problem.code() != errc::unauthorized) throw;
-    return std::nullopt;
+/// Calls `see` with each of them until it returns false; on etcd several come with one request, as in the
+/// search. A key that the user has no right to is left out: the search reports it.
+void look_at(client& redis, std::vector<std::string> const& names,
+             std::function<bool(lock_on_wires const&)> const& see) {
+  probe::lock_survey survey{redis};
+  if (survey.on_etcd()) {
+    survey.look(names, [&](lock_state const& lock) { return see({.plain = lock}); });
+    return;
+  }
+  for (auto const& name : names) {
+    try {
+      if (!see(peek_on_wires(redis, name))) return;
+    } catch (error const& problem) {
+      if (problem.code() != errc::unauthorized) throw;
+    }
   }
 }
 
@@ -126,12 +135,11 @@ void top_watch::refresh(std::stop_token const& stop) {
     }
     if (names.empty()) continue;
     try_to([&] {
-      for (auto const& name : names) {
-        if (stop.stop_requested()) return;
-        auto const found = look_at(redis_, name);
+      look_at(redis_, names, [&](lock_on_wires const& found) {
         std::lock_guard const hold{mutex_};
-        if (found) model_.saw_again(*found, boot_time());
-      }
+        model_.saw_again(found, boot_time());
+        return !stop.stop_requested();
+      });
     });
   }
 }
@@ -146,9 +154,10 @@ top_watch::picture top_watch::look_for(client& redis, std::string const& pattern
     });
   };
   auto const look_again = [&](time const before, std::size_t const at_most) {
-    for (auto const& name : model.older_than(before, at_most)) {
-      if (auto const found = look_at(redis, name)) model.saw_again(*found, boot_time());
-    }
+    look_at(redis, model.older_than(before, at_most), [&](lock_on_wires const& found) {
+      model.saw_again(found, boot_time());
+      return true;
+    });
   };
   (void)find_all();
   auto const end = boot_time() + interval;

@@ -46,6 +46,12 @@ std::string digits_of(std::int64_t lease) {
   return {digits.data(), end};
 }
 
+std::int64_t lease_in(std::string_view digits) {
+  std::uint64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  return static_cast<std::int64_t>(number);
+}
+
 std::string place(std::string_view folder, std::int64_t lease) { return below(folder, digits_of(lease)); }
 
 std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner) {

@@ -22,6 +22,7 @@ inline constexpr std::string_view mark{"holdfast "};
 [[nodiscard]] std::string end_of(std::string folder);
 /// As a lease is written.
 [[nodiscard]] std::string digits_of(std::int64_t lease);
+[[nodiscard]] std::int64_t lease_in(std::string_view digits);
 /// The place of the owner of that lease.
 [[nodiscard]] std::string place(std::string_view folder, std::int64_t lease);
 

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <functional>
 #include <holdfast/inspect.hpp>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,21 @@ class viewer {
   /// These locks at one moment, with so many entries of their queues.
   virtual void look(std::vector<std::string> names, std::size_t queue_entries,
                     handler<std::vector<lock_state>> done) = 0;
+
+  /// What is asked of a lock again and again. The values of its keys aren't read.
+  struct pulse {
+    std::size_t state = 0;  ///< differs when keys have come or gone, or have got other values
+    bool in_use = false;
+    std::string lease{};  ///< of the oldest key that has one
+  };
+  /// The most names of one such request.
+  static constexpr std::size_t pulses_in_one = 50;
+  /// These locks at one moment. It is one request.
+  virtual void feel(std::vector<std::string> const& names, handler<std::vector<pulse>> done) = 0;
+
+  /// How long these leases last; those aren't in the answer of which that isn't known. A request for each.
+  using lease_times = std::map<std::string, milliseconds>;
+  virtual void find_times(std::set<std::string> const& of, handler<lease_times> done) = 0;
 
   /// The leases of those that wait for this lock, in their order: so many at most. Their values aren't read,
   /// which may be long: of a candidate each says what it will proclaim.

@@ -1,7 +1,6 @@
 #include "etcd/viewing.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <set>
 #include <utility>
@@ -16,27 +15,11 @@
 namespace holdfast::etcd {
 namespace {
 
-/// Keys of one queue in a look without entries: enough to tell places from other keys, and readers that hold
-/// it from those that wait.
-constexpr std::int64_t fewest_keys = 128;
 constexpr std::int64_t keys_of_a_page = 1000;
 constexpr milliseconds examination_time{3'000};
 constexpr std::chrono::seconds one_second{1};
 
-std::int64_t lease_in(std::string const& digits) {
-  std::uint64_t number = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  return static_cast<std::int64_t>(number);
-}
-
 }  // namespace
-
-struct viewing::look_under_way {
-  std::vector<lock_state> states{};
-  std::map<std::string, std::optional<milliseconds>> times{};  ///< by lease
-  std::size_t left = 0;
-  handler<std::vector<lock_state>> done{};
-};
 
 void viewing::look(std::vector<std::string> names, std::size_t queue_entries,
                    handler<std::vector<lock_state>> done) {
@@ -49,52 +32,46 @@ void viewing::look(std::vector<std::string> names, std::size_t queue_entries,
     request.then.emplace_back(range{.key = keys::size_of(folder)});
     request.then.emplace_back(range{.key = std::move(folder), .end = std::move(end), .limit = limit});
   }
-  auto const whole = std::make_shared<look_under_way>();
-  whole->done = std::move(done);
-  server_.transact(std::move(request), {},
-                   [this, whole, names = std::move(names), queue_entries](response<outcome>&& answer) {
-                     if (auto failure = server_.failure_of(answer)) {
-                       whole->done(std::move(failure), {});
-                       return;
-                     }
-                     whole->states.reserve(names.size());
-                     for (std::size_t i = 0; i != names.size(); ++i) {
-                       whole->states.push_back(read_queue(prefix_, names[i], answer.value.answers.at(2 * i),
-                                                          answer.value.answers.at(2 * i + 1), queue_entries));
-                     }
-                     add_times(whole);
-                   });
+  server_.transact(
+      std::move(request), {},
+      [this, names = std::move(names), queue_entries, done = std::move(done)](response<outcome>&& answer) {
+        std::vector<lock_state> states;
+        if (auto failure = server_.failure_of(answer)) {
+          done(std::move(failure), std::move(states));
+          return;
+        }
+        states.reserve(names.size());
+        for (std::size_t i = 0; i != names.size(); ++i) {
+          states.push_back(read_queue(prefix_, names[i], answer.value.answers.at(2 * i),
+                                      answer.value.answers.at(2 * i + 1), queue_entries));
+        }
+        add_times(std::move(states), done);
+      });
 }
 
-/// How long leases last is asked for one by one. What can't be found out stays unknown.
-void viewing::add_times(std::shared_ptr<look_under_way> const& whole) {
+/// What can't be found out stays unknown.
+void viewing::add_times(std::vector<lock_state> states, handler<std::vector<lock_state>> done) {
   std::set<std::string> leases;
-  for (auto const& state : whole->states) {
+  for (auto const& state : states) {
     for (auto const& hold : state.holders) {
       if (!hold.lease.empty()) leases.insert(hold.lease);  // who has counted a latch down is under none
     }
     for (auto const& waiter : state.queue) leases.insert(waiter.lease);
   }
-  auto const conclude = [whole] {
-    for (auto& state : whole->states) {
+  find_times(leases, [states = std::move(states), done = std::move(done)](
+                         std::shared_ptr<error const> failure, lease_times const& times) mutable {
+    auto const left_of = [&](std::string const& lease) {
+      auto const found = times.find(lease);
+      return found == times.end() ? std::nullopt : std::optional{found->second};
+    };
+    for (auto& state : states) {
       for (auto& hold : state.holders) {
-        if (!hold.lease.empty()) state.ttl_left = hold.ttl_left = whole->times[hold.lease];
+        if (!hold.lease.empty()) state.ttl_left = hold.ttl_left = left_of(hold.lease);
       }
-      for (auto& waiter : state.queue) waiter.credit_left = whole->times[waiter.lease];
+      for (auto& waiter : state.queue) waiter.credit_left = left_of(waiter.lease);
     }
-    whole->done(nullptr, std::move(whole->states));
-  };
-  if (leases.empty()) {
-    conclude();
-    return;
-  }
-  whole->left = leases.size();
-  for (auto const& lease : leases) {
-    server_.time_to_live(lease_in(lease), {}, [whole, lease, conclude](response<lease_time>&& answer) {
-      if (answer.ok() && answer.value.left.count() >= 0) whole->times[lease] = answer.value.left;
-      if (--whole->left == 0) conclude();
-    });
-  }
+    done(std::move(failure), std::move(states));
+  });
 }
 
 void viewing::find_waiters(std::string const& name, std::size_t most,
@@ -182,7 +159,7 @@ void viewing::read_leader(std::string const& name, handler<leading> done) {
 void viewing::find_key(std::string const& name, hold_info const& holder,
                        std::function<void(std::shared_ptr<error const>, std::string)> found) {
   auto const folder = keys::folder(prefix_, name);
-  auto const lease = lease_in(holder.lease);
+  auto const lease = keys::lease_in(holder.lease);
   if (holder.side != hold_side::permit) {
     found(nullptr, holder.side == hold_side::read ? keys::reading_place(folder, lease, holder.process.owner)
                                                   : keys::place(folder, lease));
@@ -208,7 +185,7 @@ void viewing::find_key(std::string const& name, hold_info const& holder,
 
 void viewing::ask_holder(std::string const& name, hold_info const& holder, handler<bool> done) {
   find_key(name, holder,
-           [this, lease = lease_in(holder.lease), token = holder.token, done = std::move(done)](
+           [this, lease = keys::lease_in(holder.lease), token = holder.token, done = std::move(done)](
                std::shared_ptr<error const> failure, std::string const& key) {
              if (failure || key.empty()) {
                done(std::move(failure), false);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +20,9 @@ namespace holdfast::etcd {
 class viewing final : public viewer {
  public:
   /// An election was looked at: that key had the lock in that revision, or none. Revision 0: it isn't known.
+  /// Keys of one queue in a look without entries: enough to tell places from other keys, and readers that
+  /// hold it from those that wait.
+  static constexpr std::int64_t fewest_keys = 128;
   using looked =
       std::function<void(std::string const& name, std::string const& first, std::int64_t revision)>;
 
@@ -33,6 +37,8 @@ class viewing final : public viewer {
 
   void look(std::vector<std::string> names, std::size_t queue_entries,
             handler<std::vector<lock_state>> done) override;
+  void feel(std::vector<std::string> const& names, handler<std::vector<pulse>> done) override;
+  void find_times(std::set<std::string> const& of, handler<lease_times> done) override;
   void find_waiters(std::string const& name, std::size_t most,
                     handler<std::vector<std::string>> done) override;
   void find(std::string const& start, std::string const& from, handler<page> done) override;
@@ -49,7 +55,6 @@ class viewing final : public viewer {
   void try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) override;
 
  private:
-  struct look_under_way;
   struct resize_under_way;
 
   /// `found` gets the key of that holder; empty: it isn't there any more.
@@ -63,7 +68,7 @@ class viewing final : public viewer {
   void ask_owner_of(std::string const& key, std::int64_t lease, std::int64_t token,
                     handler<bool> const& done);
   void remove_made_in(std::string const& key, std::int64_t revision, handler<bool> const& done);
-  void add_times(std::shared_ptr<look_under_way> const& whole);
+  void add_times(std::vector<lock_state> states, handler<std::vector<lock_state>> done);
 
   server& server_;
   std::string const& prefix_;

@@ -7,6 +7,7 @@
 #include "inspect/slot_parts.hpp"
 #include "inspect/states.hpp"
 #include "inspect/view.hpp"
+#include "probe/survey_on_etcd.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
 
@@ -21,8 +22,6 @@ namespace {
 
 /// So many are asked about at a time. The server answers about as many as take it under a millisecond.
 constexpr std::size_t names_a_step = 200;
-/// The next holder is one of the first, and a hundred of each would take the server over a millisecond.
-constexpr std::int64_t queue_entries = 8;
 
 constexpr std::string_view side_keys[]{":holdfast_token", ":holdfast_queue", ":holdfast_counted",
                                        ":holdfast_arrived"};
@@ -45,7 +44,11 @@ lock_pulse read_pulse(resp::reply const& state, resp::reply const& ttl, pulse_sc
 
 struct lock_survey::impl {
   explicit impl(client& redis) : server{engine::access::core_of(redis)}, clients{*server} {
-    server->constants().check_kind(engine::votes::none);
+    if (server->requests().has_viewer()) {
+      etcd.emplace(*server);
+    } else {
+      server->constants().check_kind(engine::votes::none);
+    }
   }
 
   /// `indices`: of these names, which share a slot. Returns how many of them were answered, one at least.
@@ -81,7 +84,7 @@ struct lock_survey::impl {
     std::vector<call> questions;
     questions.reserve(groups.size());
     for (auto const& names : groups)
-      questions.push_back(inspection::look_at_several(names, publish, scope, queue_entries));
+      questions.push_back(inspection::look_at_several(names, publish, scope, queue_entries_of_a_look));
     requests += groups.size();
     auto const& first = groups.front().front();
     auto const replies = inspection::ask_all(*server, questions, first);
@@ -118,6 +121,7 @@ struct lock_survey::impl {
   }
 
   std::shared_ptr<engine::core> server;
+  std::optional<survey_on_etcd> etcd{};  ///< it does all of it there
   inspection::directory clients;
   std::size_t requests = 0;
   bool sees_redisson = true;
@@ -126,9 +130,14 @@ struct lock_survey::impl {
 lock_survey::lock_survey(client& redis) : impl_{std::make_unique<impl>(redis)} {}
 lock_survey::~lock_survey() = default;
 
-std::size_t lock_survey::requests() const noexcept { return impl_->requests + impl_->clients.requests(); }
+bool lock_survey::on_etcd() const noexcept { return impl_->etcd.has_value(); }
+
+std::size_t lock_survey::requests() const noexcept {
+  return impl_->etcd ? impl_->etcd->requests() : impl_->requests + impl_->clients.requests();
+}
 
 std::vector<lock_pulse> lock_survey::feel(std::span<std::string const> const names, pulse_scope const scope) {
+  if (impl_->etcd) return impl_->etcd->feel(names, scope);
   std::vector<lock_pulse> all(names.size());
   inspection::for_each_slot_part(
       *impl_->server, names, names.size(), [&](std::span<std::size_t const> unanswered) {
@@ -143,6 +152,7 @@ std::vector<lock_pulse> lock_survey::feel(std::span<std::string const> const nam
 
 void lock_survey::look(std::span<std::string const> const names,
                        std::function<bool(lock_state const&)> const& f) {
+  if (impl_->etcd) return impl_->etcd->look(names, f);
   impl_->clients.forget_unknown();
   std::vector<impl::group> together;  // in one round trip
   std::size_t count = 0;
@@ -167,6 +177,7 @@ void lock_survey::look(std::span<std::string const> const names,
 }
 
 void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)> const& f) {
+  if (impl_->etcd) return impl_->etcd->find_names(f);
   std::function<bool(lock_state const&)> const unused;
   inspection::search query{*impl_->server, "*", unused};
   auto const filter = inspection::beside("*", inspection::plain_suffixes);
@@ -183,6 +194,7 @@ void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)
 }
 
 void lock_survey::find_sets(std::function<bool(std::vector<std::string> const&)> const& f) {
+  if (impl_->etcd) return;  // find_names() has found them
   std::function<bool(lock_state const&)> const unused;
   inspection::search query{*impl_->server, "*", unused};
   inspection::find_sets(query, [&](inspection::search::keys const& found) {

@@ -4,30 +4,23 @@
 #include <holdfast/client.hpp>
 #include <holdfast/inspect.hpp>
 
-#include <chrono>
+#include "probe/lock_pulse.hpp"
+
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace holdfast::probe {
 
-/// What is asked of each lock again and again.
-struct lock_pulse {
-  std::size_t state = 0;  ///< differs when holder, token, numbers or waiters do
-  bool in_use = false;    ///< held, or waited for, or no lock
-  /// nullopt: it wasn't asked for. Negative: it has none, or permits without a lease last for longer than any
-  /// lease, or there is no key.
-  std::optional<std::chrono::milliseconds> ttl{};
-};
-
-enum class pulse_scope : bool { state, state_and_ttl };
-
 /// Each operation blocks until the server answers, in steps of under a millisecond of its time. Throws
 /// errc::unreachable and the like. An object for each thread.
+///
+/// On etcd a pulse reads the names of at most 128 keys of each lock, fifty locks in one request, and asks how
+/// long leases last: at most sixteen for each call, and each once a second. What it doesn't ask then it
+/// reckons on. A look is at sixteen names a request, and one for each lease. There is one wire.
 class lock_survey {
  public:
   explicit lock_survey(client& redis);
@@ -51,6 +44,9 @@ class lock_survey {
   /// The same with those of semaphores whose permits are out, perhaps for longer. It goes through all sorted
   /// sets.
   void find_sets(std::function<bool(std::vector<std::string> const&)> const& f);
+
+  /// It looks at locks on etcd.
+  [[nodiscard]] bool on_etcd() const noexcept;
 
   /// How many requests this object has sent.
   [[nodiscard]] std::size_t requests() const noexcept;

@@ -60,7 +60,7 @@ function showState() {
   let text = "";
   let bad = true;
   if (state.lostSince) text = `holdfast serve doesn't answer since ${clock(state.lostSince)}; trying again. This is what it showed last.`;
-  else if (here && !here.reachable && here.trouble) text = `Redis doesn't answer since ${clock(here.since)}; this is the last state. ${shown(here.trouble, 500)}`;
+  else if (here && !here.reachable && here.trouble) text = `${here.url.startsWith("etcd") ? "etcd" : "Redis"} doesn't answer since ${clock(here.since)}; this is the last state. ${shown(here.trouble, 500)}`;
   else {
     bad = false;
     text = state.paused ? "Paused." : here ? `${here.url}: ${here.held} held, ${here.waited_for} waited for by ${here.waiting}${here.searched ? "" : "; still searching"}${here.left_out ? `; ${here.left_out}` : ""}` : "";

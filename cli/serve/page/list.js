@@ -43,7 +43,7 @@ function filters(parameters, context) {
     input: () => { clearTimeout(timer); timer = setTimeout(change, 250); } },
     h("label", {}, "Search ", h("input", { type: "search", name: "q", id: "search", value: parameters.q ?? "", placeholder: "name, label, host", autocomplete: "off" })),
     select("kind", "Kind", parameters.kind ?? "", [["", "all"], ...kinds.map((kind) => [kind, kind.replace("_", "-")])]),
-    select("wire", "Wire", parameters.wire ?? "", [["", "both"], ["plain", "plain"], ["redisson", "Redisson"]]),
+    select("wire", "Wire", parameters.wire ?? "", [["", "all"], ["plain", "plain"], ["redisson", "Redisson"], ["etcd", "etcd"]]),
     select("sort", "Order", parameters.sort ?? "", [["", "contention"], ["held", "held longest"], ["ttl", "ends first"], ["name", "name"]]),
     h("label", {}, h("input", { type: "checkbox", name: "waiting", value: "1", checked: parameters.waiting === "1" }), " waited for"));
   return form;

@@ -5,7 +5,7 @@ import { kindText } from "./list.js";
 
 function facts(lock) {
   const rows = [["Kind", kindText(lock)], ["Held for", growing(lock.held_ms)], ["Ttl", ttlBar(lock.id, lock.ttl_ms)],
-    ["Token", lock.token === null ? "none" : String(lock.token)], ["Waiting", String(lock.waiting)], ["Wire", lock.wire], ["Type in Redis", lock.type]];
+    ["Token", lock.token === null ? "none" : String(lock.token)], ["Waiting", String(lock.waiting)], ["Wire", lock.wire], [lock.wire === "etcd" ? "Type" : "Type in Redis", lock.type]];
   if (lock.generation !== null) rows.push(["Generation", String(lock.generation)]);
   if (lock.misfit) rows.push(["Misfit", lock.misfit]);
   if (lock.waiting_for_condition) rows.push(["Wait on its condition", String(lock.waiting_for_condition)]);

@@ -59,7 +59,9 @@ class memory_channel final : public etcd::channel {
   etcd::channel_events const events_;
 };
 
+/// An end of one zero byte: there is none.
 bool in(etcd::range const& wanted, std::string const& key) {
+  if (wanted.end == std::string(1, '\0')) return key >= wanted.key;
   return wanted.end.empty() ? key == wanted.key : key >= wanted.key && key < wanted.end;
 }
 

@@ -19,6 +19,7 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace holdfast::test {
@@ -188,7 +189,8 @@ TEST_F(etcd_serve, shows_who_holds_a_lock_and_who_waits) {
   auto const blocking = json("blocking");
   ASSERT_EQ(blocking["edges"].size(), 1U) << blocking;
   EXPECT_EQ(blocking["edges"][0]["holder"]["owner"], held.owner());
-  EXPECT_EQ(json("deadlocks")["deadlocks"].size(), 0U);
+  EXPECT_EQ(get("/api/v1/deadlocks").status, 200);
+  EXPECT_EQ(json("deadlocks")["deadlocks"], nlohmann::json::array());
   EXPECT_EQ(json("processes")["count"], 1);
   auto const text = get("/metrics").body;
   EXPECT_THAT(text, AllOf(ContainsRegex("holdfast_serve_up[{][^}]*[}] 1\n"),
@@ -220,6 +222,18 @@ TEST_F(etcd_serve, tells_when_a_lock_was_handed_over) {
   ASSERT_TRUE(next);
   list([&](auto const& all) { return all.size() == 1 && all[0]["token"] == next->token(); });
   EXPECT_EQ(json("inspect?name=handed")["changes"][0]["event"], "handed_over");
+}
+
+TEST_F(etcd_serve, sees_that_a_lease_is_kept_alive) {
+  open();
+  mutex lock{etcd_, "kept", {.ttl = 9s}};
+  auto const held = lock.acquire();
+  std::int64_t before = list_of(1)[0]["ttl_ms"];
+  EXPECT_TRUE(eventually([&] {
+    auto const all = json("locks");
+    std::int64_t const left = all["locks"].empty() ? 0 : all["locks"][0].value("ttl_ms", std::int64_t{0});
+    return left > std::exchange(before, left) + 1'000;
+  }));
 }
 
 TEST_F(etcd_serve, shows_all_kinds) {

@@ -78,9 +78,9 @@ struct fence_options {
 /// *On etcd* (docs/etcd.md) there are set, append, increment, erase, claim and newest; the others throw
 /// std::errc::not_supported. The mark is `resource:holdfast_fence`, and there are no other keys beside those
 /// that are written, which have the prefix of the URL in front. A resource has no slash, and no key may begin
-/// with the resource and a slash. Times are in whole seconds, rounded up, and the token is remembered for an
-/// hour longer at least. If several objects write to one resource, each change of the writer costs a second
-/// request, and the longest `remember` counts.
+/// with the resource and a slash. Times are in whole seconds, rounded up, and the token is remembered for
+/// half an hour longer at least. If several objects write to one resource, each change of the writer costs a
+/// second request, and the longest `remember` counts.
 ///
 /// *Cost.* Each operation is one request; on etcd append, increment, and set with a ttl are two. It waits for
 /// the answer; the operations that begin with async_ return at once.

@@ -77,10 +77,10 @@ etcd::fence_answer carry_out(engine::core& core, fence_writer const& by, etcd::f
 
 void async_carry_out(engine::core& core, fence_writer const& by, etcd::fence_deed wanted,
                      std::shared_ptr<etcd::fence_answer> const& answer,
-                     engine::async_requests::handler done) {
-  core.async_requests().ask_viewer(
+                     engine::async_server_calls::handler done) {
+  core.async_server_calls().ask_viewer(
       [by, answer, wanted = std::move(wanted)](etcd::viewer& view,
-                                               engine::async_requests::failure_handler answered) {
+                                               engine::async_server_calls::failure_handler answered) {
         view.of_fences().carry_out(by, wanted,
                                    [answer, answered = std::move(answered)](
                                        std::shared_ptr<error const> failure, etcd::fence_answer found) {

@@ -21,7 +21,8 @@ namespace holdfast {
 struct barrier_options {
   /// How long an arrival counts after the last sign of life of its process, and so how long others wait for
   /// one that has died: 100 ms to an hour. A waiting participant says that it lives every third of it, and at
-  /// least in each client_options::recheck.
+  /// least in each client_options::recheck. On etcd it is rounded up to seconds, etcd has a shortest one (2 s
+  /// by default), and each third of it the client says so for all.
   milliseconds ttl{30'000};
 
   /// `automatic`: as client_options::wake says. The message is a broadcast, so `inbox` means the barrier's
@@ -59,10 +60,13 @@ struct barrier_options {
 ///
 /// *Number of a generation.* Grows by one from one to the next, whether it opened or was broken. The first
 /// one of a barrier is the server's clock in microseconds, so numbers also grow over a restart without data.
+/// On etcd it is a revision of the store, and one more is left out where the number of parties changes.
 ///
 /// *On the wire.* A string key of the name, and the set of those that have arrived (docs/protocol.md). The
 /// barrier has no format on Redisson's wire: it is as here, whatever client_options::wire says.
 /// `holdfast inspect` shows who has arrived.
+///
+/// *On etcd* (docs/etcd.md) all of this holds, and no failover loses an arrival or an opening.
 ///
 /// *Failover.* A replica that takes over may lack the last arrivals, or not know that a generation has
 /// opened. Those that it lacks are told errc::broken. A generation that opened on the old server only may
@@ -84,7 +88,8 @@ class HOLDFAST_EXPORT barrier {
   using arrive_handler = move_only_function<void(std::int64_t, std::exception_ptr)>;
 
   /// Asks no server. `parties`: from 1 to 1,000,000. Throws std::errc::invalid_argument for that and for an
-  /// option out of range, and for a name that is empty, longer than 64 KiB, or can't be used in a cluster.
+  /// option out of range, and for a name that is empty, longer than 64 KiB, or can't be used in a cluster, or
+  /// has a slash on etcd.
   barrier(client& redis, std::string name, std::int64_t parties, barrier_options options = {});
   barrier(barrier const&) = delete;
   barrier& operator=(barrier const&) = delete;
@@ -95,7 +100,8 @@ class HOLDFAST_EXPORT barrier {
   [[nodiscard]] std::int64_t parties() const noexcept;
 
   /// Arrives, and waits until all have. Returns the number of the generation. One request for the last one;
-  /// two and one after the message for the others.
+  /// two and one after the message for the others. On etcd two for the last one; three, and one after the
+  /// end, for the others.
   std::int64_t arrive_and_wait(std::stop_token stop = {});
 
   /// The same, for at most `time`. nullopt: it was up before all had arrived, so the generation is broken for

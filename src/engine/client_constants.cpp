@@ -19,7 +19,7 @@ void client_constants::check_kind(votes needed) const {
     throw error{std::errc::invalid_argument,
                 url +
                     ": on etcd there are mutex, fair_mutex, recursive_mutex, multi_mutex, shared_mutex, "
-                    "expiring_semaphore, latch, election and fence by now (docs/etcd.md has what is missing, "
+                    "expiring_semaphore, latch, barrier, election and fence by now (docs/etcd.md has what is missing, "
                     "and why); for "
                     "anything else give the URL of a Redis"};
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "etcd/barrier_keys.hpp"
 #include "etcd/keys.hpp"
 #include "etcd/latch_keys.hpp"
 #include "etcd/own_keys.hpp"
@@ -240,7 +241,9 @@ std::string acquiring::why_no_place(std::string const& name, key_value const& be
     return '"' + name + "\" is " + std::string{what} + "; choose another name";
   };
   if (keys::permit_in(before)) return is("a semaphore");
-  if (before.key.starts_with(keys::latch_of(keys::folder(prefix_, name)))) return is("a latch");
+  auto const folder = keys::folder(prefix_, name);
+  if (before.key.starts_with(keys::latch_of(folder))) return is("a latch");
+  if (before.key.starts_with(keys::barrier_of(folder))) return is("a barrier");
   if (before.lease != 0) return {};
   return "it has no lease, so the lock \"" + name +
          "\" would never come free; choose another name, or delete the key if nothing needs it";

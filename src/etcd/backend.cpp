@@ -9,6 +9,10 @@ namespace {
 
 constexpr std::string_view ping{"*1\r\n$4\r\nPING\r\n"};
 
+bool is_barrier(engine::recipe const& lock_recipe) noexcept {
+  return lock_recipe.kind == history::kind::barrier;
+}
+
 }  // namespace
 
 backend::backend(reactor::loop& loop, engine::client_constants const& client, client_stats& counts,
@@ -31,11 +35,13 @@ backend::backend(reactor::loop& loop, engine::client_constants const& client, cl
       observing_{loop, *channel_, listeners_, watching_, prefix_},
       latching_{client, prefix_, places_, watching_, server_, *channel_},
       fencing_{client, prefix_, server_, *channel_},
+      meeting_{client, prefix_, places_, watching_, leases_, server_, *channel_, *mail_},
       viewing_{server_,
                prefix_,
                client,
                latching_,
                fencing_,
+               meeting_,
                [this](std::string const& name, std::string const& first, std::int64_t revision) {
                  observing_.observe(name, first, revision);
                }} {}
@@ -97,6 +103,8 @@ void backend::acquire(engine::recipe const& lock_recipe, std::string_view name,
                       scripting::send_options send) {
   if (lock_recipe.sharing == engine::sharing::open_to_all) {
     latching_.wait(lock_recipe, name, request, std::move(done), send);
+  } else if (is_barrier(lock_recipe)) {
+    meeting_.arrive(lock_recipe, name, request, std::move(done), send);
   } else {
     acquiring_.acquire(lock_recipe, name, request, std::move(done), send);
   }
@@ -108,10 +116,13 @@ void backend::release(engine::recipe const& /*lock_recipe*/, engine::owned lease
   releasing_.release(lease, std::move(done), send);
 }
 
-void backend::abandon(engine::recipe const& /*lock_recipe*/, engine::owned lease,
-                      engine::release_policy /*policy*/, handler<engine::abandoned> done,
-                      scripting::send_options send) {
-  releasing_.abandon(lease, std::move(done), send);
+void backend::abandon(engine::recipe const& lock_recipe, engine::owned lease, engine::release_policy policy,
+                      handler<engine::abandoned> done, scripting::send_options send) {
+  if (is_barrier(lock_recipe)) {
+    meeting_.leave(lease, policy.why, std::move(done), send);
+  } else {
+    releasing_.abandon(lease, std::move(done), send);
+  }
 }
 
 void backend::renew(engine::recipe const& /*lock_recipe*/, milliseconds ttl,

@@ -14,6 +14,7 @@
 #include "etcd/leases.hpp"
 #include "etcd/listeners.hpp"
 #include "etcd/mailbox.hpp"
+#include "etcd/meeting.hpp"
 #include "etcd/observing.hpp"
 #include "etcd/passing.hpp"
 #include "etcd/places.hpp"
@@ -93,6 +94,7 @@ class backend final : public engine::lock_backend {
   observing observing_;
   latching latching_;
   fencing fencing_;
+  meeting meeting_;
   viewing viewing_;
 };
 

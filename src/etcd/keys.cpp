@@ -39,6 +39,13 @@ std::string end_of(std::string folder) {
   return folder;
 }
 
+std::optional<std::string> name_before(std::string_view prefix, std::string_view key, std::string_view word) {
+  auto const slash = key.rfind('/');
+  if (slash == std::string_view::npos || slash <= prefix.size() || key.substr(slash + 1) != word)
+    return std::nullopt;
+  return std::string{key.substr(prefix.size(), slash - prefix.size())};
+}
+
 std::string digits_of(std::int64_t lease) {
   std::array<char, 16> digits{};
   auto const [end, failure] =

@@ -4,6 +4,7 @@
 #include <holdfast/busy_info.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,9 @@ inline constexpr std::string_view mark{"holdfast "};
 [[nodiscard]] std::string below(std::string_view folder, std::string_view word);
 /// The end of the range of the keys that begin so.
 [[nodiscard]] std::string end_of(std::string folder);
+/// The name whose key ends in that word, right behind its slash; nullopt: it doesn't.
+[[nodiscard]] std::optional<std::string> name_before(std::string_view prefix, std::string_view key,
+                                                     std::string_view word);
 /// As a lease is written.
 [[nodiscard]] std::string digits_of(std::int64_t lease);
 [[nodiscard]] std::int64_t lease_in(std::string_view digits);

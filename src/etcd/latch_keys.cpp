@@ -51,10 +51,7 @@ std::optional<counted_words> counted_in(std::string_view folder, std::string_vie
 }
 
 std::optional<std::string> name_of_latch(std::string_view prefix, std::string_view key) {
-  auto const slash = key.rfind('/');
-  if (slash == std::string_view::npos || slash <= prefix.size() || key.substr(slash + 1) != latch)
-    return std::nullopt;
-  return std::string{key.substr(prefix.size(), slash - prefix.size())};
+  return name_before(prefix, key, latch);
 }
 
 std::string latch_text(std::int64_t number, bool ends, std::string_view by) {

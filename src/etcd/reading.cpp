@@ -4,6 +4,7 @@
 #include <span>
 #include <utility>
 
+#include "etcd/barrier_keys.hpp"
 #include "etcd/key_names.hpp"
 #include "etcd/keys.hpp"
 #include "etcd/latch_keys.hpp"
@@ -91,6 +92,26 @@ void read_latch(lock_state& to, std::string const& folder, key_value const& latc
   if (!to.holders.empty()) to.holder = to.holders.front().process;
 }
 
+/// Those that have arrived hold it, so to say. What counts is who lives.
+void read_barrier(lock_state& to, std::string const& folder, key_value const& barrier,
+                  std::span<key_value const> others) {
+  auto const words = barrier_words::read(barrier.value).value_or(barrier_words{});
+  to.kind = lock_kind::barrier;
+  to.permits = words.parties;
+  to.generation = words.generation;
+  auto const here = keys::here_for(folder, words.generation);
+  for (auto const& each : others) {
+    if (!each.key.starts_with(here)) continue;
+    to.holders.push_back({.process = keys::process_in(each.value),
+                          .side = hold_side::arrived,
+                          .lease = keys::digits_of(each.lease)});
+  }
+  to.holding = std::ssize(to.holders);
+  to.available = words.parties - to.holding;
+  to.waiting = 0;
+  if (!to.holders.empty()) to.holder = to.holders.front().process;
+}
+
 std::string in_the_way(key_value const& first) {
   return "the key \"" + first.key + "\" was made first, and is no place of this lock (" +
          (first.lease == 0 ? "it has no lease" : "it belongs to another name") +
@@ -124,6 +145,11 @@ lock_state read_queue(std::string_view prefix, std::string const& name, found co
   auto const latch = std::ranges::find(keys.keys, keys::latch_of(folder), &key_value::key);
   if (latch != keys.keys.end() && (latch->value.empty() || keys::latch_in(latch->value))) {
     read_latch(state, folder, *latch, keys.keys);
+    return state;
+  }
+  auto const barrier = std::ranges::find(keys.keys, keys::barrier_of(folder), &key_value::key);
+  if (barrier != keys.keys.end() && (barrier->value.empty() || barrier_words::read(barrier->value))) {
+    read_barrier(state, folder, *barrier, keys.keys);
     return state;
   }
   auto const is_place = [&](key_value const& each) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "etcd/fence_viewer.hpp"
+#include "etcd/barrier_viewer.hpp"
 #include "etcd/latch_viewer.hpp"
 #include "etcd/messages.hpp"
 
@@ -102,6 +103,7 @@ class viewer {
 
   [[nodiscard]] virtual latch_viewer& of_latches() noexcept = 0;
   [[nodiscard]] virtual fence_viewer& of_fences() noexcept = 0;
+  [[nodiscard]] virtual barrier_viewer& of_barriers() noexcept = 0;
 
   /// What the members say of themselves.
   virtual void examine(handler<cluster_view> done) = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/presence.hpp"
+#include "etcd/barrier_keys.hpp"
 #include "etcd/key_names.hpp"
 #include "etcd/keys.hpp"
 #include "etcd/latch_keys.hpp"
@@ -113,6 +114,7 @@ void viewing::find(std::string const& start, std::string const& from, handler<pa
     for (auto const& each : found) {
       auto name = keys::name_in(prefix_, each.key, each.lease);
       if (!name) name = keys::name_of_latch(prefix_, each.key);
+      if (!name) name = keys::name_of_barrier(prefix_, each.key);
       if (name && known.insert(*name).second) part.names.push_back(*std::move(name));
     }
     if (answer.value.answers.at(0).count > std::ssize(found) && !found.empty())

@@ -27,12 +27,13 @@ class viewing final : public viewer {
       std::function<void(std::string const& name, std::string const& first, std::int64_t revision)>;
 
   viewing(server& to, std::string const& prefix, engine::client_constants const& client,
-          latch_viewer& latches, fence_viewer& fences, looked on_leader_read) noexcept
+          latch_viewer& latches, fence_viewer& fences, barrier_viewer& barriers, looked on_leader_read) noexcept
       : server_{to},
         prefix_{prefix},
         client_{client},
         latches_{latches},
         fences_{fences},
+        barriers_{barriers},
         on_leader_read_{std::move(on_leader_read)} {}
 
   void look(std::vector<std::string> names, std::size_t queue_entries,
@@ -51,6 +52,7 @@ class viewing final : public viewer {
   void give_back_permits(std::string const& name, std::string const& owner, handler<bool> done) override;
   [[nodiscard]] latch_viewer& of_latches() noexcept override { return latches_; }
   [[nodiscard]] fence_viewer& of_fences() noexcept override { return fences_; }
+  [[nodiscard]] barrier_viewer& of_barriers() noexcept override { return barriers_; }
   void examine(handler<cluster_view> done) override;
   void try_rights(std::string const& start, handler<std::shared_ptr<error const>> done) override;
 
@@ -75,6 +77,7 @@ class viewing final : public viewer {
   engine::client_constants const& client_;
   latch_viewer& latches_;
   fence_viewer& fences_;
+  barrier_viewer& barriers_;
   looked on_leader_read_;
   std::uint64_t resizes_ = 0;  ///< whoever sets a number of permits says which request it was
 };

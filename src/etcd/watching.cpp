@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "etcd/keys.hpp"
+
 namespace holdfast::etcd {
 
 watching::watching(reactor::loop& loop, channel& over, listeners& to, std::function<void()> ask_about_leases)
@@ -23,31 +25,34 @@ void watching::watch(place_ptr const& from, std::string const& key, std::int64_t
 void watching::watch_own(place_ptr const& holder) {
   holder->watching.disarm();
   for (auto const& each : holder->keys)
-    add(holder, each, std::max(holder->revision, holder->seen) + 1, channel::interest::all_changes);
+    add(holder, each, {}, std::max(holder->revision, holder->seen) + 1, channel::interest::all_changes);
 }
 
 bool watching::watches_own(place const& holder) noexcept {
   return std::ranges::all_of(holder.keys, [&](auto const& each) { return holder.watches.contains(each); });
 }
 
-void watching::add(place_ptr const& from, std::string const& key, std::int64_t from_revision,
-                   channel::interest wanted) {
+void watching::add(place_ptr const& from, std::string const& key, std::string const& end,
+                   std::int64_t from_revision, channel::interest wanted) {
   auto const [watch, added] = from->watches.try_emplace(key, last_number_ + 1);
   if (!added) return;
   all_.emplace(++last_number_, from);
-  channel_.watch(watch->second, key, {}, from_revision, wanted);
+  channel_.watch(watch->second, key, end, from_revision, wanted);
 }
 
 void watching::watch_all(place_ptr const& from, std::vector<std::string> const& keys, std::string const& size,
-                         std::int64_t from_revision) {
+                         std::int64_t from_revision, std::string const& beginning) {
   std::erase_if(from->watches, [&](auto const& each) {
-    if (each.first == size || std::ranges::find(keys, each.first) != keys.end()) return false;
+    if (each.first == size || each.first == beginning || std::ranges::find(keys, each.first) != keys.end())
+      return false;
     all_.erase(each.second);
     channel_.unwatch(each.second);
     return true;
   });
-  for (auto const& each : keys) add(from, each, from_revision, channel::interest::deletion);
-  add(from, size, from_revision, channel::interest::all_changes);
+  for (auto const& each : keys) add(from, each, {}, from_revision, channel::interest::deletion);
+  if (!beginning.empty())
+    add(from, beginning, keys::end_of(beginning), from_revision, channel::interest::deletion);
+  add(from, size, {}, from_revision, channel::interest::all_changes);
 }
 
 void watching::wake_at(place_ptr const& waiter, time_point time) {

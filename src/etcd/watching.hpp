@@ -31,9 +31,10 @@ class watching {
   void watch(place_ptr const& from, std::string const& key, std::int64_t from_revision);
   void watch_own(place_ptr const& holder);
   [[nodiscard]] static bool watches_own(place const& holder) noexcept;
-  /// Each of these keys for its end, and `size` for any change; what else it has watched, no longer.
+  /// Each of these keys for its end, and `size` for any change; what else it has watched, no longer. With a
+  /// `beginning` also all keys that begin so, for the end of any of them.
   void watch_all(place_ptr const& from, std::vector<std::string> const& keys, std::string const& size,
-                 std::int64_t from_revision);
+                 std::int64_t from_revision, std::string const& beginning = {});
   void unwatch(place& from);
   /// It is to ask again then, if it still waits.
   void wake_at(place_ptr const& waiter, time_point time);
@@ -47,7 +48,7 @@ class watching {
   void stop() noexcept { again_.disarm(); }
 
  private:
-  void add(place_ptr const& from, std::string const& key, std::int64_t from_revision,
+  void add(place_ptr const& from, std::string const& key, std::string const& end, std::int64_t from_revision,
            channel::interest wanted);
   void look_again();
   static void forget(place& from, std::uint64_t number);

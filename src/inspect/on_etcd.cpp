@@ -66,6 +66,13 @@ bool take(engine::core& server, std::string const& name, hold_info const& holder
       [&](viewer& view, viewer::handler<bool> done) { view.take(name, holder, std::move(done)); });
 }
 
+/// Those that have arrived are told at once; they hold nothing that they could give back.
+bool break_barrier(engine::core& server, std::string const& name) {
+  return server.requests().ask_viewer<bool>([&](viewer& view, viewer::handler<bool> done) {
+    view.of_barriers().break_by_force(name, std::move(done));
+  });
+}
+
 /// Those that haven't given the lock back within the time.
 holds left_after(engine::core& server, std::string const& name, holds asked,
                  std::chrono::milliseconds grace) {
@@ -126,10 +133,13 @@ force_result force_release(engine::core& server, std::string_view name, force_op
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
   if (seen.kind == lock_kind::latch) return force_result::refused_counter;
+  if (seen.kind == lock_kind::barrier && seen.holders.empty()) return force_result::not_held;
   auto meant = seen.holders;
   if (!options.owner.empty())
     std::erase_if(meant, [&](hold_info const& each) { return each.process.owner != options.owner; });
   if (meant.empty()) return force_result::changed;
+  if (seen.kind == lock_kind::barrier)
+    return break_barrier(server, seen.name) ? force_result::deleted : force_result::not_held;
   if (seen.kind == lock_kind::foreign) {
     // Go's sessions hear of nothing but the end of their key.
     if (!options.foreign) return force_result::refused_foreign;

@@ -10,13 +10,22 @@
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/presence.hpp"
+#include "sync/barriers_on_etcd.hpp"
 #include "sync/idempotency_marks.hpp"
 #include "sync/options_check.hpp"
 #include "sync/shared_counter.hpp"
+#include "sync/wires.hpp"
+#include "wire/etcd/exclusive.hpp"
 #include "wire/plain/barrier.hpp"
 
 namespace holdfast {
 namespace {
+
+/// Redisson's wire has none.
+constexpr sync::wires barrier_wires{.plain = recipes::plain::barrier,
+                                    .redisson = recipes::plain::barrier,
+                                    .fenced = nullptr,
+                                    .on_etcd = &recipes::etcd::barrier};
 
 constexpr std::int64_t most_parties = 1'000'000;
 constexpr std::chrono::milliseconds shortest_arrival{100};
@@ -45,14 +54,17 @@ struct barrier::impl {
   std::shared_ptr<engine::core> core;
   std::string name;
   std::int64_t parties;
+  engine::recipe const& kind;
   engine::effective_options_ptr options;
   std::string participant;
   std::vector<seat> free_seats{};  ///< under the guard
 
-  impl(client& redis, std::string barrier_name, std::int64_t count, barrier_options const& wanted)
+  impl(client& redis, std::string barrier_name, std::int64_t count, barrier_options const& wanted,
+       engine::recipe const& chosen)
       : core{engine::access::core_of(redis)},
         name{std::move(barrier_name)},
         parties{count},
+        kind{chosen},
         options{core->effective(options_of_engine(wanted), static_cast<int>(count))},
         participant{engine::describe_self(core->constants().options.label).to_string()} {}
   impl(impl const&) = delete;
@@ -70,8 +82,8 @@ struct barrier::impl {
         return taken;
       }
     }
-    return {.queue = core->pin(recipes::plain::barrier,
-                               recipes::plain::seat_name(name, sync::next_request_number(), participant))};
+    return {.queue =
+                core->pin(kind, recipes::plain::seat_name(name, sync::next_request_number(), participant))};
   }
 
   void give_back(seat& left, std::int64_t opened) noexcept {
@@ -112,25 +124,35 @@ struct barrier::impl {
   /// The last one may have arrived when the time was up here, and not yet in the server. The seat isn't used
   /// again: the engine gives the arrival up, too.
   [[nodiscard]] std::optional<std::int64_t> opened_meanwhile(seat const& left) const {
+    auto const opened =
+        kind.on_etcd ? sync::on_etcd::time_up_at_barrier(*core, left.queue->name()) : time_up_on_redis(left);
+    if (opened == 0) return std::nullopt;
+    return opened;
+  }
+  [[nodiscard]] std::int64_t time_up_on_redis(seat const& left) const {
     auto const question = recipes::plain::time_up(left.queue->name(), core->constants().uuid, left.last,
                                                   core->publishing_now());
-    auto const reply = core->requests().ask(question, name);
-    if (reply.integer == 0) return std::nullopt;
-    return reply.integer;
+    return core->requests().ask(question, name).integer;
   }
 };
 
 barrier::barrier(client& redis, std::string name, std::int64_t parties, barrier_options options) {
   auto const core = engine::access::core_of(redis);
-  core->constants().check_kind(engine::votes::none);
-  core->check_scripts("the barrier \"" + name + '"');
+  auto const on_etcd = core->constants().deployment.etcd;
+  if (!on_etcd) {
+    core->constants().check_kind(engine::votes::none);
+    core->check_scripts("the barrier \"" + name + '"');
+  }
   sync::check_length("barrier", name);
   sync::check_number("the parties of the barrier", name, parties, 1, most_parties);
   sync::check(options.ttl >= shortest_arrival && options.ttl <= longest_arrival,
               "the ttl of the barrier \"" + name + "\" must be from 100 ms to an hour");
   sync::check(name, options_of_engine(options));
   if (core->constants().deployment.slots) sync::check_cluster_name(name);
-  impl_ = std::make_shared<impl>(redis, std::move(name), parties, options);
+  // Whatever the client's wire is.
+  auto const& kind = on_etcd ? sync::choose(barrier_wires, {&name, 1}, options_of_engine(options), *core)
+                             : barrier_wires.plain;
+  impl_ = std::make_shared<impl>(redis, std::move(name), parties, options, kind);
 }
 
 barrier::~barrier() = default;

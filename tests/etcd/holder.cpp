@@ -1,7 +1,9 @@
 #include "holder.hpp"
 
+#include <holdfast/barrier.hpp>
 #include <holdfast/client.hpp>
 #include <holdfast/election.hpp>
+#include <holdfast/error.hpp>
 #include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
@@ -62,6 +64,16 @@ void hold_several(std::string const& url, std::string const& names, std::chrono:
   std::cout << to_string(held.release()) << std::endl;
 }
 
+void arrive(std::string const& url, std::string const& name, int parties, std::chrono::milliseconds ttl) {
+  try {
+    client etcd{url, {.patience = std::chrono::seconds{20}}};
+    barrier step{etcd, name, parties, {.ttl = ttl}};
+    std::cout << "passed " << step.arrive_and_wait() << std::endl;
+  } catch (error const& failure) {
+    std::cout << failure.what() << std::endl;
+  }
+}
+
 }  // namespace
 
 void hold_if_requested(int argc, char** argv) {
@@ -71,6 +83,10 @@ void hold_if_requested(int argc, char** argv) {
   }
   if (argc == 5 && std::string_view{argv[1]} == "several") {
     hold_several(argv[2], argv[3], std::chrono::milliseconds{std::stoi(argv[4])});
+    std::exit(0);
+  }
+  if (argc == 6 && std::string_view{argv[1]} == "arrive") {
+    arrive(argv[2], argv[3], std::stoi(argv[4]), std::chrono::milliseconds{std::stoi(argv[5])});
     std::exit(0);
   }
   if (argc == 5 && std::string_view{argv[1]} == "read") {
@@ -113,6 +129,11 @@ slot_process::slot_process(std::string const& url, std::string const& name, int 
                            std::chrono::milliseconds ttl)
     : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "slot", url, name,
                     std::to_string(size), std::to_string(ttl.count())}} {}
+
+arriver_process::arriver_process(std::string const& url, std::string const& name, int parties,
+                                 std::chrono::milliseconds ttl)
+    : line_process{{std::filesystem::read_symlink("/proc/self/exe").string(), "arrive", url, name,
+                    std::to_string(parties), std::to_string(ttl.count())}} {}
 
 leader_process::leader_process(std::string const& url, std::string const& name, std::string const& value,
                                std::chrono::milliseconds ttl)

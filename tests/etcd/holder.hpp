@@ -37,6 +37,13 @@ class several_process : public line_process {
   several_process(std::string const& url, std::string const& names, std::chrono::milliseconds ttl);
 };
 
+/// Arrives at a barrier and waits; writes "passed GENERATION", or what is wrong.
+class arriver_process : public line_process {
+ public:
+  arriver_process(std::string const& url, std::string const& name, int parties,
+                  std::chrono::milliseconds ttl);
+};
+
 /// Acquires a mutex, writes "held TOKEN", and holds it until a line comes; then "released".
 class holder : public line_process {
  public:

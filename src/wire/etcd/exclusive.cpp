@@ -1,6 +1,12 @@
 #include "wire/etcd/exclusive.hpp"
 
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "script/names.hpp"
+#include "wire/lock_names.hpp"
 
 #include "wire/lock_names.hpp"
 
@@ -13,6 +19,11 @@ using namespace engine;
 
 call pass(owned /*lease*/, release_policy /*policy*/, acquire_request const& /*next*/) { not_a_script(); }
 call abandon(owned /*lease*/, release_policy /*policy*/) { not_a_script(); }
+
+/// Where the backend wakes whoever waits.
+std::vector<std::string> channels_of_seat(std::string_view seat, std::string_view owner) {
+  return {names::inbox(owner.substr(0, owner.rfind(':')), seat)};
+}
 
 /// One at a time, in the order of arrival.
 constexpr recipe in_order(history::kind kind) {
@@ -67,6 +78,17 @@ constinit engine::recipe const latch{.kind = history::kind::latch,
                                      .on_etcd = true,
                                      .acquire = nullptr,
                                      .abandon = abandon};
+
+constinit engine::recipe const barrier{.kind = history::kind::barrier,
+                                       .sharing = sharing::counted,
+                                       .leased = false,
+                                       .counts_waiters = true,
+                                       .scriptless = true,
+                                       .on_etcd = true,
+                                       .acquire = nullptr,
+                                       .abandon = abandon,
+                                       .several = &seats,
+                                       .channels = channels_of_seat};
 
 constinit engine::recipe const election = in_order(history::kind::election);
 

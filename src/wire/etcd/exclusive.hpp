@@ -17,6 +17,8 @@ extern engine::recipe const reader;
 extern engine::recipe const permits;
 /// Waits for what others count down. Nobody has it.
 extern engine::recipe const latch;
+/// Waits for as many others. Each call of a client has a queue of its own: see recipes::seats.
+extern engine::recipe const barrier;
 /// The same as `fair`, and each place says what its candidate proclaims.
 extern engine::recipe const election;
 

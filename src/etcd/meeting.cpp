@@ -190,23 +190,19 @@ void meeting::put_arrival(attempt_ptr const& asked, barrier_reading const& seen)
     barrier_reading::ask_who(request.then, of.folder);
   }
   request.when.push_back(still_says(arrived, {}));
-  request.otherwise = {range{.key = trace.key}};
-  of.unsure = true;
-  server_.transact(std::move(request), asked->send,
-                   [this, asked](response<outcome>&& answer) { on_put(asked, std::move(answer)); });
+  auto const had_copies = std::exchange(of.unsure, true);
+  server_.transact(std::move(request), asked->send, [this, asked, had_copies](response<outcome>&& answer) {
+    on_put(asked, std::move(answer), had_copies);
+  });
 }
 
-void meeting::on_put(attempt_ptr const& asked, response<outcome>&& answer) {
+void meeting::on_put(attempt_ptr const& asked, response<outcome>&& answer, bool had_copies) {
   auto& of = *asked->of;
-  auto const carried_out = answer.ok() && (answer.value.succeeded || of.is_trace(answer.value.answers.at(0)));
-  if (carried_out) {
+  if (answer.ok() && answer.value.succeeded) {
     of.counted = true;
     of.unsure = false;
-    auto const& answers = answer.value.answers;
     constexpr std::size_t puts = 2;
-    if (!answer.value.succeeded) {
-      look(asked);
-    } else if (answers.size() == puts + 2) {
+    if (answer.value.answers.size() == puts + 2) {
       barrier_reading seen{of.folder, of.text, std::span{answer.value.answers}.subspan(puts)};
       seen.lease = of.barrier_lease;
       go_on(asked, seen, answer.value.revision);
@@ -217,10 +213,10 @@ void meeting::on_put(attempt_ptr const& asked, response<outcome>&& answer) {
   } else if (answer.ended.type == status::kind::no_such_lease) {
     on_no_lease(asked);
   } else if (!answer.ok()) {
-    of.unsure = answer.resent || (answer.failure && answer.sent);
+    of.unsure = had_copies || answer.resent || (answer.failure && answer.sent);
     finish_failed(asked, answer);
-  } else if (answer.resent) {
-    // An earlier copy may have been carried out, and its trace have ended with the lease.
+  } else if (answer.resent || had_copies) {
+    // An earlier copy may have been carried out: then its trace is there, unless it has ended with the lease.
     leases_.confirm(of.own->lease, asked->send, [this, asked](client_lease::confirmation found) {
       if (found == client_lease::confirmation::no_answer) {
         finish(asked, {.content = engine::failed{.reason = leases_.unanswered(), .sent = true}});

@@ -98,7 +98,8 @@ class meeting final : public barrier_viewer {
   void put_barrier(attempt_ptr const& asked, std::int64_t lease, std::int64_t revision);
   void resize(attempt_ptr const& asked, barrier_reading const& seen);
   void put_arrival(attempt_ptr const& asked, barrier_reading const& seen);
-  void on_put(attempt_ptr const& asked, response<outcome>&& answer);
+  /// `had_copies`: an earlier request of that arrival may have been carried out.
+  void on_put(attempt_ptr const& asked, response<outcome>&& answer, bool had_copies);
   void on_no_lease(attempt_ptr const& asked);
   void go_on(attempt_ptr const& asked, barrier_reading const& seen, std::int64_t revision);
   void record_opening(attempt_ptr const& asked, barrier_reading const& seen);

@@ -73,6 +73,7 @@ TEST_F(etcd_barrier, opens_for_all_when_the_last_one_arrives) {
   EXPECT_GT(generation, 0);
   EXPECT_EQ(first.get().generation, generation);
   EXPECT_EQ(second.get().generation, generation);
+  EXPECT_EQ(first_.stats().rechecks + second_.stats().rechecks, 0u);  // watches have told it
   EXPECT_TRUE(have_arrived("step", 0));
   EXPECT_THAT(three_etcds().keys("barriers/step/"), ElementsAre("barriers/step/barrier"));
 }
@@ -256,6 +257,7 @@ TEST_F(etcd_barrier, is_broken_by_a_killed_participant_whose_name_it_tells) {
     EXPECT_EQ(told.code, errc::broken);
     EXPECT_THAT(told.message, AllOf(HasSubstr("wasn't heard of"), HasSubstr("pid " + pid)));
   }
+  EXPECT_EQ(first_.stats().rechecks, 0u);  // a watch has told it
   EXPECT_TRUE(have_arrived("dying", 0));
   EXPECT_FALSE(is_done(first) || is_done(second));
   EXPECT_EQ(here.arrive_and_wait(), first.get().generation);

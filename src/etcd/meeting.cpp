@@ -49,17 +49,17 @@ void meeting::begin(attempt_ptr const& asked) {
       finish_broken(asked, cause("lost", of));
       return;
     }
-    leases_.give(*own.lease, own.claim, boot_clock::now());
+    leases_.give(*own.lease, own.claims, boot_clock::now());
     own.lease.reset();
   }
-  if (!own.lease) own.lease = leases_.take(own.claim, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
+  if (!own.lease) own.lease = leases_.take(own.claims, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
   leases_.when_granted(own.lease, asked->send, [this, asked](response<lease_grant> const* failure) {
     if (failure == nullptr) {
       look(asked);
       return;
     }
     auto& place = *asked->of->own;
-    leases_.give(*place.lease, place.claim, boot_clock::now());
+    leases_.give(*place.lease, place.claims, boot_clock::now());
     place.lease.reset();
     finish_failed(asked, *failure);
   });

@@ -130,8 +130,8 @@ class HOLDFAST_EXPORT client {
   ///   those of the servers. `?sentinel_user= sentinel_password= sentinel_tls=yes|no` are for the sentinels.
   /// - redis+cluster://h1,h2: some nodes of a cluster. The client learns the others from them.
   /// - redis+quorum://h1,h2,h3: masters that know nothing of each other, for quorum_mutex only.
-  /// - etcd://h1,h2,h3[/prefix] (etcds:// for TLS): no Redis, but members of a cluster of etcd, for mutex,
-  ///   fair_mutex and recursive_mutex, in a build that has it. See docs/etcd.md.
+  /// - etcd://h1,h2,h3[/prefix] (etcds:// for TLS): no Redis, but members of a cluster of etcd, for all
+  ///   kinds but semaphore, condition and quorum_mutex, in a build that has it. See docs/etcd.md.
   ///
   /// `?nat=announced/reachable,…` (each host:port) is for servers of a Sentinel deployment or a cluster that
   /// announce an address of their own network: it says where they can be reached. With every kind of URL,

@@ -18,10 +18,8 @@ void client_constants::check_kind(votes needed) const {
   if (deployment.etcd) {
     throw error{std::errc::invalid_argument,
                 url +
-                    ": on etcd there are mutex, fair_mutex, recursive_mutex, multi_mutex, shared_mutex, "
-                    "expiring_semaphore, latch, barrier, election and fence by now (docs/etcd.md has what is missing, "
-                    "and why); for "
-                    "anything else give the URL of a Redis"};
+                    ": this isn't there on etcd (docs/etcd.md says what is, and why this isn't); give the "
+                    "URL of a Redis"};
   }
   auto const voting = deployment.votes;
   if ((needed == votes::majority) == voting) return;

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "etcd/fence_viewer.hpp"
 #include "etcd/barrier_viewer.hpp"
+#include "etcd/fence_viewer.hpp"
 #include "etcd/latch_viewer.hpp"
 #include "etcd/messages.hpp"
 

@@ -27,7 +27,8 @@ class viewing final : public viewer {
       std::function<void(std::string const& name, std::string const& first, std::int64_t revision)>;
 
   viewing(server& to, std::string const& prefix, engine::client_constants const& client,
-          latch_viewer& latches, fence_viewer& fences, barrier_viewer& barriers, looked on_leader_read) noexcept
+          latch_viewer& latches, fence_viewer& fences, barrier_viewer& barriers,
+          looked on_leader_read) noexcept
       : server_{to},
         prefix_{prefix},
         client_{client},

@@ -29,6 +29,7 @@ using fence_writer = std::shared_ptr<etcd::fence_writer>;
                                            etcd::fence_deed wanted);
 /// `done` is called when the answer is there.
 void async_carry_out(engine::core& core, fence_writer const& by, etcd::fence_deed wanted,
-                     std::shared_ptr<etcd::fence_answer> const& answer, engine::async_server_calls::handler done);
+                     std::shared_ptr<etcd::fence_answer> const& answer,
+                     engine::async_server_calls::handler done);
 
 }  // namespace holdfast::sync::on_etcd

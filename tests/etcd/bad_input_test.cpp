@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
-#include <holdfast/barrier.hpp>
 #include <holdfast/client.hpp>
+#include <holdfast/condition.hpp>
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/semaphore.hpp>
@@ -56,9 +56,9 @@ TEST(etcd_lock_options, that_cannot_be_are_refused_with_the_reason) {
 
 TEST(etcd_client, refuses_the_kinds_that_are_not_there) {
   client etcd{shared_etcd().url(), patient()};
-  auto const [code, what] = failure_of([&] { barrier const meeting{etcd, "meeting", 2}; });
+  auto const [code, what] = failure_of([&] { condition const changed{etcd, "meeting"}; });
   EXPECT_EQ(code, std::errc::invalid_argument);
-  EXPECT_THAT(what, HasSubstr("on etcd there are mutex"));
+  EXPECT_THAT(what, HasSubstr("this isn't there on etcd"));
   EXPECT_EQ(failure_of([&] { semaphore const permits{etcd, "permits"}; }).code, std::errc::invalid_argument);
 }
 

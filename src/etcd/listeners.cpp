@@ -19,8 +19,8 @@ void listeners::notify(std::string const& channel, std::string const& message) {
 
 void listeners::wake(place const& waiter) {
   auto const colon = waiter.owner.rfind(':');
-  notify(names::inbox(std::string_view{waiter.owner}.substr(0, colon), waiter.name()),
-         "woken " + waiter.owner.substr(colon + 1) + ' ' + waiter.name());
+  notify(names::inbox(std::string_view{waiter.owner}.substr(0, colon), waiter.called),
+         "woken " + waiter.owner.substr(colon + 1) + ' ' + waiter.called);
 }
 
 void listeners::notify_of_petition(place const& holder) {

@@ -18,9 +18,10 @@ namespace holdfast::etcd {
 struct place {
   std::string owner{};
   std::vector<std::string> names{};  ///< of its lock
-  bool reads = false;                ///< beside other readers
-  bool of_latch = false;             ///< it waits for a latch, and has no key
-  std::int64_t amount = 0;           ///< of permits: how many it wants; 0: it wants none
+  std::string called{};      ///< by the name of its inbox: the first one, or that of a seat at a barrier
+  bool reads = false;        ///< beside other readers
+  bool of_latch = false;     ///< it waits for a latch, and has no key
+  std::int64_t amount = 0;   ///< of permits: how many it wants; 0: it wants none
   std::int64_t offered = 0;  ///< of permits: how many there are, as far as its caller knows; 0: unknown
   std::vector<std::string> claims{};  ///< what it is among the keys of its lease: see leases::take
   std::string value{};                ///< of its keys

@@ -16,6 +16,7 @@ place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_vie
     known = std::make_shared<place>();
     known->owner = request.owner;
     for (auto const each : lock_recipe.all_names(name)) known->names.emplace_back(each);
+    known->called = lock_recipe.channels == nullptr ? lock_recipe.first_name(name) : name;
     known->reads = lock_recipe.sharing == engine::sharing::shared;
     known->of_latch = lock_recipe.sharing == engine::sharing::open_to_all;
     known->amount = lock_recipe.sharing == engine::sharing::counted ? request.amount : 0;

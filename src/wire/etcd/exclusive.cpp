@@ -8,8 +8,6 @@
 #include "script/names.hpp"
 #include "wire/lock_names.hpp"
 
-#include "wire/lock_names.hpp"
-
 namespace holdfast::recipes::etcd {
 namespace {
 

@@ -31,7 +31,8 @@ void acquiring::acquire(engine::recipe const& lock_recipe, std::string_view name
   asked->send = send;
   asked->done = std::move(done);
   if (asked->own->names.size() > 1) {
-    stepping_aside const now{request.waited};
+    stepping_aside const now{
+        std::chrono::duration_cast<std::chrono::microseconds>(boot_clock::now() - asked->own->since)};
     asked->aside = asked->join && now.aside;
     asked->look_again_at = boot_clock::now() + now.left;
   }
@@ -190,12 +191,23 @@ void acquiring::remove_own(attempt_ptr const& asked, std::function<void()> then)
   carry_out(asked, std::move(request), std::move(then));
 }
 
+/// They may be there, or appear, and are never wanted again: it gets a lease under which nothing is left.
+void acquiring::give_up_keys(place& own) {
+  places::leave_behind(own);
+  leases_.give(*own.lease, own.claims, boot_clock::now());
+  own.lease.reset();
+  own.keys.clear();
+  own.revision = 0;
+  own.unsure = false;
+}
+
 void acquiring::carry_out(attempt_ptr const& asked, transaction request, std::function<void()> then) {
   server_.transact(std::move(request), asked->send,
                    [this, asked, then = std::move(then)](response<outcome>&& answer) {
                      if (answer.ok()) {
                        then();
                      } else {
+                       give_up_keys(*asked->own);  // it may be carried out when they have the lock
                        finish_failed(asked, answer);
                      }
                    });

@@ -78,6 +78,7 @@ class acquiring {
   void remove_stale(attempt_ptr const& asked, std::span<key_value const> stale);
   /// If all are as they were made, and goes on.
   void remove_own(attempt_ptr const& asked, std::function<void()> then);
+  void give_up_keys(place& own);
   void carry_out(attempt_ptr const& asked, transaction request, std::function<void()> then);
   void on_looked(attempt_ptr const& asked, response<outcome>&& answer);
 

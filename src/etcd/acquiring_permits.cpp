@@ -51,10 +51,12 @@ void acquiring::put_permit(attempt_ptr const& asked, permit_terms const& terms) 
   auto& own = *asked->own;
   auto const folder = keys::folder(prefix_, own.name());
   auto key = keys::permit_place(folder, terms.size, own.amount, own.lease->id, own.owner);
-  if (own.unsure && own.keys != std::vector{key})
-    places::leave_behind(own);  // the number has changed meanwhile
+  if (own.unsure && own.keys != std::vector{key}) {  // the number has changed meanwhile
+    give_up_keys(own);
+    begin(asked);
+    return;
+  }
   own.keys = {std::move(key)};
-  std::erase(own.lease->left_behind, own.key());  // it is wanted again
   transaction request{.when = own_keys::all(own, std::int64_t{0})};
   own_keys::add_puts(request.then, own);
   own_keys::add_reads(request.otherwise, own);

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 using std::chrono::seconds;
 
 constexpr milliseconds revoke_within{2'000};
+/// In which others have written meanwhile, before its time counts.
+constexpr int most_rounds = 20;
 /// A request that is carried out late, after it got no answer, must not find the mark gone that another one
 /// has made.
 constexpr milliseconds least_extra = 1h;
@@ -63,8 +65,11 @@ struct fence_writer::job {
   std::optional<key_value> before{};  ///< what a deed that needs the old value has found
   std::int64_t demanded = 0;          ///< the revision of the mark that the last request was for
   bool unsure = false;                ///< a request for that may be carried out, or was
+  time_point came_at = boot_clock::now();
+  int rounds = 0;  ///< others have written each time
   // Leases that it has got; 0: none.
   std::int64_t mark_lease = 0;
+  bool moves = false;  ///< the mark goes under mark_lease
   std::int64_t key_lease = 0;
 
   /// Whether a request may have been carried out that the mark says nothing of any more.
@@ -135,6 +140,10 @@ void fencing::on_seen(writer_ptr const& by, std::vector<found>& answers) {
     end(by, nullptr, false);
     return;
   }
+  if (++job.rounds > most_rounds && boot_clock::now() >= limit_of(job)) {
+    fail(by, errc::refused, client_.url + ": others write to it all the time");
+    return;
+  }
   job.before.reset();
   if (needs_value(job.wanted) && !answers.at(1).keys.empty())
     job.before = std::move(answers.at(1).keys.front());
@@ -146,19 +155,19 @@ void fencing::find_lease_of_mark(writer_ptr const& by) {
   auto& job = *by->jobs.front();
   auto const& mark = *by->mark;
   auto const for_ever = by->remember == 0ms || (mark.revision != 0 && mark.lease == 0);
-  if (for_ever || job.mark_lease != 0) {
-    find_lease_of_key(by);
-  } else if (mark.lease == 0) {
+  auto const known = mark.lease == 0 || mark.lease == by->lease;
+  // By this mark: in an earlier round it may have been another one.
+  job.moves = !for_ever && known &&
+              (mark.lease == 0 || by->lasts_until - boot_clock::now() < by->remember + least_extra / 2);
+  if (job.moves && job.mark_lease == 0) {
     grant_lease_of_mark(by);
-  } else if (mark.lease != by->lease) {
+  } else if (!for_ever && !known) {
     server_.time_to_live(mark.lease, {}, [this, by, lease = mark.lease](response<lease_time>&& answer) {
       if (fails(by, answer)) return;
       by->lease = lease;
       by->lasts_until = answer.sent_at + std::max(answer.value.left, 0s);
       find_lease_of_mark(by);
     });
-  } else if (by->lasts_until - boot_clock::now() < by->remember + least_extra / 2) {
-    grant_lease_of_mark(by);
   } else {
     find_lease_of_key(by);
   }
@@ -222,7 +231,7 @@ void fencing::write(writer_ptr const& by) {
     request.then.emplace_back(std::move(change));
   }
   auto next = by->mark->after(by->name, job.number, wanted.token);
-  if (by->remember != 0ms) next.lease = job.mark_lease != 0 ? job.mark_lease : by->mark->lease;
+  if (by->remember != 0ms) next.lease = job.moves ? job.mark_lease : by->mark->lease;
   request.then.emplace_back(
       put{.key = prefix_ + fence_mark_of(by->resource), .value = next.text(), .lease = next.lease});
   job.demanded = by->mark->revision;
@@ -235,6 +244,7 @@ void fencing::on_written(writer_ptr const& by, fence_mark next, response<outcome
   job.unsure = job.unsure || answer.resent || (answer.failure && answer.sent);
   if (fails(by, answer)) return;
   if (!answer.value.succeeded) {
+    if (!job.unsure) revoke(std::exchange(job.key_lease, 0));  // the next round has the whole of the ttl
     on_seen(by, answer.value.answers);
     return;
   }
@@ -259,16 +269,35 @@ void fencing::fail(writer_ptr const& by, std::error_code code, std::string const
   end(by, std::make_shared<error const>(code, text + "; " + subject(*by, job.wanted) + outcome), false);
 }
 
+/// In an outage each waits for its own time, not for those before it.
+void fencing::fail_late(writer_ptr const& by) {
+  auto const& reason = server_.down_because();
+  while (reason && !by->jobs.empty() && boot_clock::now() >= limit_of(*by->jobs.front())) {
+    auto const job = std::move(by->jobs.front());
+    by->jobs.pop_front();
+    auto const text = reason->what() + ("; " + subject(*by, job->wanted) + " was not made");
+    job->done(std::make_shared<error const>(reason->code(), text), {});
+  }
+}
+
+time_point fencing::limit_of(fence_writer::job const& asked) const noexcept {
+  return asked.came_at + client_.options.connect_timeout + client_.options.reply_timeout;
+}
+
+void fencing::revoke(std::int64_t lease) {
+  if (lease != 0) channel_.revoke(lease, revoke_within, [](status const&) {});
+}
+
 /// Leases under which nothing is are revoked.
 void fencing::end(writer_ptr const& by, std::shared_ptr<error const> failure, bool written) {
   auto const job = std::move(by->jobs.front());
   by->jobs.pop_front();
-  if (!written && !job->unsure) {
-    for (auto const lease : {job->mark_lease, job->key_lease}) {
-      if (lease != 0) channel_.revoke(lease, revoke_within, [](status const&) {});
-    }
+  if (!job->unsure) {
+    if (!written) revoke(job->key_lease);
+    if (!written || !job->moves) revoke(job->mark_lease);
   }
   job->done(std::move(failure), {.written = written, .newest = by->mark ? by->mark->token : 0});
+  fail_late(by);
   if (!by->jobs.empty()) begin(by);
 }
 

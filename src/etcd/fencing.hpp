@@ -41,6 +41,9 @@ class fencing final : public fence_viewer {
   template <class Answer>
   [[nodiscard]] bool fails(writer_ptr const& by, response<Answer> const& answer);
   void fail(writer_ptr const& by, std::error_code code, std::string const& text);
+  void fail_late(writer_ptr const& by);
+  [[nodiscard]] time_point limit_of(fence_writer::job const& asked) const noexcept;
+  void revoke(std::int64_t lease);
   void end(writer_ptr const& by, std::shared_ptr<error const> failure, bool written);
 
   engine::client_constants const& client_;

@@ -48,6 +48,12 @@ std::shared_ptr<error const> latching::expired(std::string const& name, latch_re
                          " times of " + std::to_string(seen.of) + "; set it anew, or open it");
 }
 
+std::shared_ptr<error const> latching::unknown(std::string const& name) const {
+  return std::make_shared<error const>(
+      errc::unreachable, client_.url + ": it isn't known whether the latch \"" + name +
+                             "\" was counted down: a request got no answer, and it was set anew since");
+}
+
 /// They go together, or some that count would be those of the next latch. What says that a request has set it
 /// stays: see `put`.
 void latching::remove_all(std::string const& name, std::string const& text, handler<bool> done) {
@@ -134,6 +140,7 @@ struct latching::setting {
   std::int64_t ticket = 0;  ///< the lease without which it isn't carried out
   std::int64_t time_lease = 0;
   std::int64_t lease = 0;
+  int lost_leases = 0;  ///< how often they had ended before they were used
   handler<bool> done{};
 };
 
@@ -232,7 +239,10 @@ void latching::put(std::shared_ptr<setting> const& asked, latch_reading const& b
     request.then.emplace_back(
         etcd::put{.key = keys::latch_time_of(folder), .value = asked->text, .lease = asked->time_lease});
   server_.transact(std::move(request), {}, [this, asked](response<outcome>&& answer) {
-    if (!answer.ok()) {
+    if (answer.ended.type == status::kind::no_such_lease && !answer.resent && ++asked->lost_leases < 3) {
+      asked->ticket = asked->time_lease = asked->lease = 0;  // its time was over before it was put
+      try_to_set(asked);
+    } else if (!answer.ok()) {
       end(asked, server_.failure_of(answer), false);
     } else if (answer.value.succeeded || !answer.value.answers.at(0).keys.empty()) {
       end(asked, nullptr, true);
@@ -294,7 +304,9 @@ void latching::put(std::shared_ptr<counting_down> const& asked, latch_reading co
       auto const same = !latch.empty() && latch.front().value == seen.text;
       if (counted_before.empty() && answer.resent && !same) {
         // An earlier copy of this request may have counted it, and whoever was last has removed all.
-        asked->done(nullptr, true);
+        auto failure = latch.empty() ? nullptr : unknown(asked->name);
+        auto const counted = !failure;
+        asked->done(std::move(failure), counted);
         return;
       }
       if (counted_before.empty()) {

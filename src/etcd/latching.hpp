@@ -51,6 +51,7 @@ class latching final : public latch_viewer {
       scripting::send_options const& send = {});
   [[nodiscard]] std::shared_ptr<error const> expired(std::string const& name,
                                                      latch_reading const& seen) const;
+  [[nodiscard]] std::shared_ptr<error const> unknown(std::string const& name) const;
   [[nodiscard]] std::string next_request();
   /// All its keys, if it is still that one.
   void remove_all(std::string const& name, std::string const& text, handler<bool> done);

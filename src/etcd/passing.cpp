@@ -55,7 +55,7 @@ void passing::end_without(transfer_ptr const& all, engine::answer<engine::passed
   auto const next = all->to->own;
   // Behind a refusal the engine gives the old key back by a request of its own.
   auto const is_given_back_next = result.refusal() != nullptr;
-  if (result.failure() != nullptr) places::leave_behind(*from);
+  if (result.failure() != nullptr || (from->unsure && !is_given_back_next)) places::leave_behind(*from);
   if (next->unsure) places::leave_behind(*next);
   if (!is_given_back_next) places_.drop(from);
   all->to->done = {};
@@ -116,6 +116,8 @@ void passing::on_passed(transfer_ptr const& all, response<outcome>&& answer) {
     end_without(all, {.content = engine::passed{.before = ownership::gone}, .sent_at = answer.sent_at});
     return;
   }
+  // A copy of the request that made the old key may make it again.
+  if (from->unsure) places::leave_behind(*from);
   places_.drop(from);
   if (copied) {
     to.revision = answers.at(0).keys.front().create_revision;

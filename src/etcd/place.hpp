@@ -18,7 +18,9 @@ namespace holdfast::etcd {
 struct place {
   std::string owner{};
   std::vector<std::string> names{};  ///< of its lock
-  std::string called{};      ///< by the name of its inbox: the first one, or that of a seat at a barrier
+  std::string called{};  ///< by the name of its inbox: the first one, or that of a seat at a barrier
+  /// For how long its owner has waited, whoever of its callers came first.
+  time_point since = boot_clock::now();
   bool reads = false;        ///< beside other readers
   bool of_latch = false;     ///< it waits for a latch, and has no key
   std::int64_t amount = 0;   ///< of permits: how many it wants; 0: it wants none

@@ -103,11 +103,11 @@ struct fence::impl {
   [[nodiscard]] etcd::fence_answer carry_out(etcd::fence_deed wanted) const {
     return sync::on_etcd::carry_out(*core, on_etcd, std::move(wanted));
   }
-  /// `read` makes the result of the answer.
+  /// `result_of` makes the result of the answer.
   template <class Result, class Read, class Done>
-  void async_carry_out(etcd::fence_deed wanted, Read read, Done done) const {
+  void async_carry_out(etcd::fence_deed wanted, Read result_of, Done done) const {
     auto const answer = std::make_shared<etcd::fence_answer>();
-    auto const result = [answer, read](net::response const& /*response*/) { return read(*answer); };
+    auto const result = [answer, result_of](net::response const& /*response*/) { return result_of(*answer); };
     sync::on_etcd::async_carry_out(*core, on_etcd, std::move(wanted), answer,
                                    reading<Result>(result, std::move(done)));
   }

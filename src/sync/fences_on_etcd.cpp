@@ -24,7 +24,8 @@ std::optional<etcd::fence_deed> read_command(std::string_view command,
   if (command == "SET" && count == 1) return deed{.type = deed::kind::set, .text = std::string{arguments[0]}};
   if (command == "APPEND" && count == 1)
     return deed{.type = deed::kind::append, .text = std::string{arguments[0]}};
-  auto const number = count == 0 ? std::nullopt : whole_number(arguments.back());
+  if (count == 0) return std::nullopt;
+  auto const number = whole_number(arguments.back());
   if (command == "SET" && count == 3 && arguments[1] == "PX" && number) {
     return deed{.type = deed::kind::set,
                 .text = std::string{arguments[0]},

@@ -11,7 +11,9 @@
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <exception>
 #include <optional>
 #include <thread>
 
@@ -72,6 +74,26 @@ TEST_F(etcd_faults, a_request_that_is_carried_out_behind_the_release_leaves_no_k
   EXPECT_EQ(next.release(), release_result::released);
   EXPECT_EQ(other.release(), release_result::released);
   EXPECT_TRUE(eventually([&] { return !the_store().has_lease(lease); }));
+}
+
+/// FOUND 470.
+TEST_F(etcd_faults, a_request_that_is_carried_out_behind_a_handoff_leaves_no_key) {
+  mutex lasting{etcd_, "lasting_pass", {.ttl = 3s}};
+  mutex lock{etcd_, "late_pass", {.ttl = 3s}};
+  auto const other = lasting.acquire();
+  the_store().hold_back_next_put();
+  auto held = lock.acquire();
+  ASSERT_TRUE(the_store().holds_back());
+  std::atomic<bool> passed = false;
+  lock.async_acquire([&](std::optional<lease> next, std::exception_ptr const& /*failure*/) {
+    passed = next && next->valid();
+  });
+  EXPECT_EQ(held.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return passed && the_store().keys("late_pass/").empty(); }));
+  the_store().carry_out();
+  ASSERT_THAT(the_store().keys("late_pass/"), SizeIs(1));
+  EXPECT_TRUE(eventually([] { return the_store().keys("late_pass/").empty(); }));
+  EXPECT_TRUE(other.valid());
 }
 
 TEST_F(etcd_faults, a_late_request_of_a_reader_or_a_candidate_leaves_no_key_either) {

@@ -9,6 +9,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/fence.hpp>
 
+#include <chrono>
 #include <string>
 
 namespace holdfast::test {
@@ -49,6 +50,15 @@ TEST_F(etcd_fence_faults, a_write_whose_answer_is_lost_is_made_once) {
   }
   EXPECT_EQ(the_store().value("lost.log"), "xxx");
   EXPECT_EQ(the_store().value("lost.count"), "15");
+}
+
+/// FOUND 471. It would be forgotten though somebody wanted it remembered for ever.
+TEST_F(etcd_fence_faults, a_mark_that_another_one_has_made_meanwhile_keeps_its_time) {
+  fence orders{etcd_, "meanwhile", {.remember = 1h}};
+  etcd::put const mark{.key = "meanwhile:holdfast_fence", .value = "holdfast fence 3\nother:1 1"};
+  the_store().next_put(store::fate::held_back, mark);
+  EXPECT_EQ(orders.set("meanwhile.total", "1", 7), written);
+  EXPECT_EQ(the_store().lease_of("meanwhile:holdfast_fence"), 0);
 }
 
 TEST_F(etcd_fence_faults, a_copy_that_comes_late_changes_nothing) {

@@ -176,6 +176,16 @@ TEST_F(etcd_permit_faults, a_count_that_came_behind_the_time_of_the_latch_is_non
   EXPECT_EQ(code_of([&] { opens.count_down(); }), errc::expired);
 }
 
+/// FOUND 474.
+TEST_F(etcd_permit_faults, a_count_that_nobody_knows_of_is_no_success) {
+  latch opens{etcd_, "latch_unknown"};
+  ASSERT_TRUE(opens.try_set_count(2));
+  etcd::put const anew{.key = "latch_unknown/latch", .value = "holdfast latch 3 another:r1"};
+  the_store().next_put(store::fate::held_back, anew);
+  EXPECT_EQ(code_of([&] { opens.count_down(); }), errc::unreachable);
+  EXPECT_EQ(opens.count(), 3);
+}
+
 /// FOUND 459.
 TEST_F(etcd_permit_faults, permits_are_not_added_twice) {
   expiring_semaphore slots{etcd_, "permits_added", 0, {.ttl = 3s}};

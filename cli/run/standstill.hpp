@@ -11,22 +11,41 @@
 
 namespace holdfast::cli {
 
-/// Known by a timer that comes much too late.
+/// Known by a timer that comes much too late, or by what is done between two sleeps and lasts much too long.
 class standstill {
  public:
   /// The timer is set for a sleep of at most so long.
-  void before_sleep(std::chrono::nanoseconds const at_most) { due_ = boot_time() + at_most; }
-  void after_sleep() { late_ = boot_time() - due_; }
+  void before_sleep(std::chrono::nanoseconds const at_most) {
+    note();
+    due_ = boot_time() + at_most;
+  }
+  void after_sleep() {
+    note();
+    due_ = boot_time();
+  }
 
-  [[nodiscard]] bool noticed() const { return late_ >= std::chrono::seconds{1}; }
+  /// A moment ago: what comes of it may show only behind the next sleep.
+  [[nodiscard]] bool noticed() const {
+    return late_ >= shortest && boot_time() - noticed_at_ < std::chrono::seconds{5};
+  }
   [[nodiscard]] std::string to_string() const {
     return fmt::format("holdfast stood still for at least {} (stopped, or the machine was suspended)",
                        cli::to_string(std::chrono::floor<std::chrono::seconds>(late_)));
   }
 
  private:
-  std::chrono::nanoseconds due_ = boot_time();
+  static constexpr std::chrono::seconds shortest{1};
+
+  void note() {
+    auto const now = boot_time();
+    if (now - due_ < shortest) return;
+    late_ = now - due_;
+    noticed_at_ = now;
+  }
+
+  std::chrono::nanoseconds due_ = boot_time();  ///< when it is to be running, or to sleep again
   std::chrono::nanoseconds late_{0};
+  std::chrono::nanoseconds noticed_at_{0};
 };
 
 }  // namespace holdfast::cli

@@ -101,16 +101,20 @@ void meeting::on_newcomer(attempt_ptr const& asked, barrier_reading const& seen,
   auto const others = seen.arrived.size();
   if (of.given_up) {
     finish_waiting(asked);
-  } else if (!seen.misfit.empty()) {
+    return;
+  }
+  if (!seen.misfit.empty()) {
     finish(asked,
            {.content = engine::failed{
                 .reason = std::make_shared<error const>(
                     errc::wrong_type, client_.url + ": below \"" + of.folder + "\" there is " + seen.misfit +
                                           ", so it can't be a barrier; choose another name")}});
-  } else if (seen.text.empty() && !asked->join && of.parties > 1) {
-    finish_waiting(asked);
   } else if (seen.text.empty()) {
-    create(asked, revision);
+    if (asked->join || of.parties == 1) {
+      create(asked, revision);
+    } else {
+      finish_waiting(asked);
+    }
   } else if (!seen.dead.empty()) {
     record_death(asked, seen);
   } else if (seen.words.parties != of.parties && others != 0) {

@@ -31,8 +31,9 @@ class node;
 /// advance() only when a thread that is to wait waits: until([&] { return redis.stats().waiting_now == 1; }).
 ///
 /// *Waiting.* Time stands still, so a call that waits for time alone, such as try_lock_for(), returns when
-/// another thread moves the clock. That goes for bounds, too: a client whose deployment is paused waits in
-/// its destructor until the clock has moved by a second or the deployment goes on. Time points of
+/// another thread moves the clock. That goes for bounds, too: a client whose deployment is paused, or
+/// whose connection has just broken, waits in its destructor until the clock has moved by a second or so, or
+/// the deployment goes on. Time points of
 /// std::chrono::steady_clock (try_lock_until) are turned into durations when the call begins.
 ///
 /// Clients of real servers have this clock, too, but advance() knows nothing of answers that are on their way

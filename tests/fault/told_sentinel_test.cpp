@@ -251,6 +251,11 @@ TEST_F(late_sentinel, master_that_answers_late_is_believed_if_it_still_is_the_ma
 /// It announces the failover before the others know of it, and takes a while to answer.
 TEST_F(late_sentinel, old_master_is_not_believed_from_the_announcement_of_a_failover_on) {
   EXPECT_TRUE(is_at(redis_, *first_));
+  ASSERT_TRUE(first_sentinel_.has_subscriber());
+  // What it asks behind that, too; from here on only the announcement makes it ask.
+  ASSERT_TRUE(eventually([&] {
+    return always(200ms, [&, asked = first_sentinel_.asked()] { return first_sentinel_.asked() == asked; });
+  }));
   first_sentinel_.be_silent(true);
   auto const before = first_sentinel_.asked();
   first_sentinel_.set_report(report_of(*second_, 1));

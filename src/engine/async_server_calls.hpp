@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "engine/call_gate.hpp"
 #include "engine/delayed_calls.hpp"
@@ -27,12 +28,24 @@ class async_server_calls {
   void ask_until_ready(call script, handler done, scripting::send_options send = {});
   /// The same with a plain command, for the slot of `key`.
   void ask_until_ready(std::span<std::string_view const> command, std::string_view key, handler done);
-  /// `send` gets the backend's viewer, and a handler for the failure (null: none). See
-  /// server_calls::ask_viewer.
+  /// As server_calls::ask_viewer. `answer` is set before `done` is called, unless there is a failure.
+  template <class Answer, class Send>
+  void ask_viewer(std::shared_ptr<Answer> const& answer, Send send, handler done) {
+    ask_viewer(
+        [answer, send = std::move(send)](etcd::viewer& view, failure_handler answered) {
+          send(view,
+               [answer, answered = std::move(answered)](std::shared_ptr<error const> failure, Answer found) {
+                 *answer = std::move(found);
+                 answered(std::move(failure));
+               });
+        },
+        std::move(done));
+  }
+
+ private:
   using failure_handler = std::function<void(std::shared_ptr<error const>)>;
   void ask_viewer(std::function<void(etcd::viewer&, failure_handler)> send, handler done);
 
- private:
   struct pending;
 
   void start(std::shared_ptr<pending> const& request);

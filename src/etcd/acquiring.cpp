@@ -54,8 +54,7 @@ void acquiring::fail(attempt_ptr const& asked, std::string const& reason) {
 void acquiring::begin(attempt_ptr const& asked) {
   auto& own = *asked->own;
   if (own.lease && own.lease->over) {
-    leases_.give(*own.lease, own.claims, boot_clock::now());
-    own.lease.reset();
+    places_.give_lease(own);
     own.revision = 0;
     own.holds = false;
     own.unsure = false;
@@ -69,24 +68,22 @@ void acquiring::begin(attempt_ptr const& asked) {
                                keys::folder(prefix_, own.name()) + "\"?")}});
     return;
   }
-  if (!own.lease) own.lease = leases_.take(own.claims, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
-  leases_.when_granted(own.lease, asked->send, [this, asked](response<lease_grant> const* failure) {
-    auto& granted = *asked->own;
-    if (failure != nullptr) {
-      leases_.give(*granted.lease, granted.claims, boot_clock::now());
-      granted.lease.reset();
-      finish_failed(asked, *failure);
-      return;
-    }
-    places_.name_keys(granted);
-    if (granted.revision == 0 && granted.amount != 0) {
-      make_permit(asked);
-    } else if (granted.revision == 0) {
-      make_keys(asked);
-    } else {
-      look(asked);
-    }
-  });
+  places_.take_lease(asked->own, asked->ttl, asked->send,
+                     [this, asked](response<lease_grant> const* failure) {
+                       auto& granted = *asked->own;
+                       if (failure != nullptr) {
+                         finish_failed(asked, *failure);
+                         return;
+                       }
+                       places_.name_keys(granted);
+                       if (granted.revision == 0 && granted.amount != 0) {
+                         make_permit(asked);
+                       } else if (granted.revision == 0) {
+                         make_keys(asked);
+                       } else {
+                         look(asked);
+                       }
+                     });
 }
 
 /// Who stands in the queues makes its keys in any case. Others make them if there are none that they would
@@ -194,8 +191,7 @@ void acquiring::remove_own(attempt_ptr const& asked, std::function<void()> then)
 /// They may be there, or appear, and are never wanted again: it gets a lease under which nothing is left.
 void acquiring::give_up_keys(place& own) {
   places::leave_behind(own);
-  leases_.give(*own.lease, own.claims, boot_clock::now());
-  own.lease.reset();
+  places_.give_lease(own);
   own.keys.clear();
   own.revision = 0;
   own.unsure = false;

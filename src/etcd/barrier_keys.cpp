@@ -64,9 +64,7 @@ std::vector<std::int64_t> numbers_behind(std::string const& first, std::span<key
   return all;
 }
 
-range all_that_begin_with(std::string const& first) {
-  return {.key = first, .end = keys::end_of(first), .without_values = true};
-}
+range all_that_begin_with(std::string const& first) { return names_from_to(first, keys::end_of(first)); }
 
 }  // namespace
 
@@ -133,9 +131,8 @@ void barrier_reading::ask(std::vector<operation>& wanted, std::string const& fol
   auto const barrier = keys::barrier_of(folder);
   wanted.emplace_back(range{.key = barrier});
   ask_who(wanted, folder);
-  wanted.emplace_back(range{.key = folder, .end = barrier, .limit = 1, .without_values = true});
-  wanted.emplace_back(
-      range{.key = keys::end_of(barrier), .end = keys::end_of(folder), .limit = 1, .without_values = true});
+  for (auto& [first, end] : keys::all_but(folder, barrier))
+    wanted.emplace_back(names_from_to(std::move(first), std::move(end), 1));
 }
 
 void barrier_reading::ask_who(std::vector<operation>& wanted, std::string const& folder) {

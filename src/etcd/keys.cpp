@@ -69,8 +69,12 @@ std::string reading_place(std::string_view folder, std::int64_t lease, std::stri
 }
 
 std::vector<std::pair<std::string, std::string>> all_but_readers(std::string const& folder) {
-  auto const first = below(folder, reads);
-  return {{folder, first}, {end_of(first), end_of(folder)}};
+  return all_but(folder, below(folder, reads));
+}
+
+std::vector<std::pair<std::string, std::string>> all_but(std::string const& folder,
+                                                         std::string const& beginning) {
+  return {{folder, beginning}, {end_of(beginning), end_of(folder)}};
 }
 
 bool is_readers(std::string_view key) { return last_part(key).starts_with(reads); }

@@ -35,6 +35,9 @@ inline constexpr std::string_view mark{"holdfast "};
 [[nodiscard]] std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner);
 /// The keys of a lock that such a place waits for, as ranges from the first to the second: all but readers.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> all_but_readers(std::string const& folder);
+/// What else there may be in a folder than the keys that begin so: as ranges.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> all_but(std::string const& folder,
+                                                                       std::string const& beginning);
 /// Whether that place of a lock is a reader's.
 [[nodiscard]] bool is_readers(std::string_view key);
 

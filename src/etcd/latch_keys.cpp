@@ -83,10 +83,9 @@ void latch_reading::ask(std::vector<operation>& wanted, std::string const& folde
   auto const counted = keys::counted_of(folder);
   wanted.emplace_back(range{.key = keys::latch_of(folder)});
   wanted.emplace_back(range{.key = keys::latch_time_of(folder)});
-  wanted.emplace_back(range{.key = counted, .end = keys::end_of(counted), .without_values = true});
-  for (auto& [first, end] : all_but_latches(folder))
-    wanted.emplace_back(
-        range{.key = std::move(first), .end = std::move(end), .limit = 1, .without_values = true});
+  wanted.emplace_back(names_from_to(counted, keys::end_of(counted)));
+  for (auto& [first, end] : keys::all_but(folder, keys::latch_of(folder)))
+    wanted.emplace_back(names_from_to(std::move(first), std::move(end), 1));
 }
 
 latch_reading::latch_reading(std::string const& folder, std::span<found> answered) {
@@ -107,11 +106,6 @@ latch_reading::latch_reading(std::string const& folder, std::span<found> answere
   ends = words->ends;
   // What an earlier latch has left behind says another text.
   over = ends && (answered[1].keys.empty() || answered[1].keys.front().value != text);
-}
-
-std::vector<std::pair<std::string, std::string>> all_but_latches(std::string const& folder) {
-  auto const latch = keys::latch_of(folder);
-  return {{folder, latch}, {keys::end_of(latch), keys::end_of(folder)}};
 }
 
 }  // namespace holdfast::etcd

@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "etcd/messages.hpp"
@@ -69,8 +68,5 @@ struct latch_reading {
 
   [[nodiscard]] bool open() const noexcept { return text.empty() || left <= 0; }
 };
-
-/// What else there may be below a name: as ranges, of which all have to be empty.
-[[nodiscard]] std::vector<std::pair<std::string, std::string>> all_but_latches(std::string const& folder);
 
 }  // namespace holdfast::etcd

@@ -287,9 +287,8 @@ void latching::put(std::shared_ptr<counting_down> const& asked, latch_reading co
   transaction request{
       .when = {{.key = keys::latch_of(folder), .equals = seen.text}, {.key = key, .equals = std::int64_t{0}}},
       .then = {etcd::put{.key = key, .value = asked->value, .lease = seen.lease},
-               range{.key = counted, .end = keys::end_of(counted), .without_values = true}},
-      .otherwise = {range{.key = key},
-                    range{.key = counted, .end = keys::end_of(counted), .without_values = true},
+               names_from_to(counted, keys::end_of(counted))},
+      .otherwise = {range{.key = key}, names_from_to(counted, keys::end_of(counted)),
                     range{.key = keys::latch_of(folder)}}};
   if (seen.ends) request.when.push_back({.key = keys::latch_time_of(folder), .equals = seen.text});
   server_.transact(std::move(request), {}, [this, asked, folder, seen](response<outcome>&& answer) {

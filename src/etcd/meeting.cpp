@@ -49,19 +49,14 @@ void meeting::begin(attempt_ptr const& asked) {
       finish_broken(asked, cause("lost", of));
       return;
     }
-    leases_.give(*own.lease, own.claims, boot_clock::now());
-    own.lease.reset();
+    places_.give_lease(own);
   }
-  if (!own.lease) own.lease = leases_.take(own.claims, std::chrono::ceil<std::chrono::seconds>(asked->ttl));
-  leases_.when_granted(own.lease, asked->send, [this, asked](response<lease_grant> const* failure) {
+  places_.take_lease(of.own, asked->ttl, asked->send, [this, asked](response<lease_grant> const* failure) {
     if (failure == nullptr) {
       look(asked);
-      return;
+    } else {
+      finish_failed(asked, *failure);
     }
-    auto& place = *asked->of->own;
-    leases_.give(*place.lease, place.claims, boot_clock::now());
-    place.lease.reset();
-    finish_failed(asked, *failure);
   });
 }
 
@@ -147,22 +142,21 @@ void meeting::put_barrier(attempt_ptr const& asked, std::int64_t lease, std::int
   auto const& of = *asked->of;
   barrier_words const first{.parties = of.parties, .generation = revision, .since = revision};
   auto const barrier = keys::barrier_of(of.folder);
-  server_.transact(
-      {.when = {still_says(barrier, {}),
-                {.key = of.folder, .end = barrier, .equals = std::int64_t{0}},
-                {.key = keys::end_of(barrier), .end = keys::end_of(of.folder), .equals = std::int64_t{0}}},
-       .then = {put{.key = barrier, .value = first.text(), .lease = lease}},
-       .otherwise = {range{.key = barrier}}},
-      asked->send, [this, asked, lease](response<outcome>&& answer) {
-        if (!answer.ok()) {  // it may be carried out later, and the lease ends by itself
-          finish_failed(asked, answer);
-          return;
-        }
-        auto const ours = answer.value.succeeded || (!answer.value.answers.at(0).keys.empty() &&
-                                                     answer.value.answers.at(0).keys.front().lease == lease);
-        if (!ours) channel_.revoke(lease, 2s, [](status const&) {});
-        look(asked);
-      });
+  transaction request{.when = {still_says(barrier, {})},
+                      .then = {put{.key = barrier, .value = first.text(), .lease = lease}},
+                      .otherwise = {range{.key = barrier}}};
+  for (auto& [from, end] : keys::all_but(of.folder, barrier))
+    request.when.push_back({.key = std::move(from), .end = std::move(end), .equals = std::int64_t{0}});
+  server_.transact(std::move(request), asked->send, [this, asked, lease](response<outcome>&& answer) {
+    if (!answer.ok()) {  // it may be carried out later, and the lease ends by itself
+      finish_failed(asked, answer);
+      return;
+    }
+    auto const ours = answer.value.succeeded || (!answer.value.answers.at(0).keys.empty() &&
+                                                 answer.value.answers.at(0).keys.front().lease == lease);
+    if (!ours) channel_.revoke(lease, 2s, [](status const&) {});
+    look(asked);
+  });
 }
 
 /// Nobody has arrived: the generation ends with another number of parties.

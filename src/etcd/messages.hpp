@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,11 @@ struct range {
   std::int64_t max_create_revision = 0;  ///< none that is newer; 0: no limit
   bool without_values = false;
 };
+
+/// The names of the keys of that range; `limit` as above.
+[[nodiscard]] inline range names_from_to(std::string first, std::string end, std::int64_t limit = 0) {
+  return {.key = std::move(first), .end = std::move(end), .limit = limit, .without_values = true};
+}
 
 struct put {
   std::string key{};

@@ -67,7 +67,6 @@ void passing::end_without(transfer_ptr const& all, engine::answer<engine::passed
 
 void passing::begin(transfer_ptr const& all) {
   auto& from = *all->from;
-  auto& to = *all->to->own;
   if (!from.lease || from.lease->over || from.revision == 0) {
     mail_.put_or_call(
         [this, all] { end_without(all, {.content = engine::passed{.before = ownership::gone}}); });
@@ -75,13 +74,11 @@ void passing::begin(transfer_ptr const& all) {
   }
   from.watching.disarm();
   from.end.disarm();
-  to.lease = leases_.take(to.claims, std::chrono::ceil<std::chrono::seconds>(all->to->ttl));
-  leases_.when_granted(to.lease, all->to->send, [this, all](response<lease_grant> const* failure) {
+  auto const& next = *all->to;
+  places_.take_lease(next.own, next.ttl, next.send, [this, all](response<lease_grant> const* failure) {
     auto& old = *all->from;
     auto& fresh = *all->to->own;
     if (failure != nullptr) {
-      leases_.give(*fresh.lease, fresh.claims, boot_clock::now());
-      fresh.lease.reset();
       end_without(all, server_.no_outcome<engine::passed>(*failure));
       return;
     }

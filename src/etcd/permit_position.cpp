@@ -46,9 +46,8 @@ void permit_survey::ask(std::vector<operation>& wanted, std::string const& folde
   auto permits = all_permits(folder);
   permits.without_values = !with_values;
   auto const size = keys::size_of(folder);
-  wanted.emplace_back(range{.key = folder, .end = permits.key, .limit = 1, .without_values = true});
-  wanted.emplace_back(
-      range{.key = permits.end, .end = keys::end_of(folder), .limit = 2, .without_values = true});
+  wanted.emplace_back(names_from_to(folder, permits.key, 1));
+  wanted.emplace_back(names_from_to(permits.end, keys::end_of(folder), 2));
   wanted.emplace_back(range{.key = size});
   wanted.emplace_back(std::move(permits));
 }
@@ -91,15 +90,11 @@ range oldest_permit(std::string const& folder) {
 
 std::vector<std::pair<std::string, std::string>> all_but_permits(std::string const& folder, std::int64_t size,
                                                                  bool size_is_set) {
-  auto const end = keys::end_of(folder);
-  if (!size_is_set) {
-    auto const fitting = keys::permits_of_size(folder, size);
-    return {from_to(folder, fitting), from_to(keys::end_of(fitting), end)};
-  }
+  if (!size_is_set) return keys::all_but(folder, keys::permits_of_size(folder, size));
   auto const permits = keys::permits_of(folder);
   auto const key_of_size = keys::size_of(folder);
   return {from_to(folder, permits), from_to(keys::end_of(permits), key_of_size),
-          from_to(next_of(key_of_size), end)};
+          from_to(next_of(key_of_size), keys::end_of(folder))};
 }
 
 void permit_position::ask(std::vector<operation>& wanted, std::string const& folder, std::int64_t revision) {

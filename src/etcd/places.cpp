@@ -1,5 +1,8 @@
 #include "etcd/places.hpp"
 
+#include <chrono>
+#include <utility>
+
 #include "etcd/keys.hpp"
 
 namespace holdfast::etcd {
@@ -30,6 +33,21 @@ place_ptr places::find_or_add(engine::recipe const& lock_recipe, std::string_vie
   return known;
 }
 
+void places::take_lease(place_ptr const& of, milliseconds ttl, scripting::send_options const& send,
+                        client_lease::handler done) {
+  if (!of->lease) of->lease = leases_.take(of->claims, std::chrono::ceil<std::chrono::seconds>(ttl));
+  leases_.when_granted(of->lease, send,
+                       [this, of, done = std::move(done)](response<lease_grant> const* failure) {
+                         if (failure != nullptr) give_lease(*of);
+                         done(failure);
+                       });
+}
+
+void places::give_lease(place& of) noexcept {
+  if (of.lease) leases_.give(*of.lease, of.claims, boot_clock::now());
+  of.lease.reset();
+}
+
 void places::name_keys(place& granted) const {
   if (granted.amount != 0) return;  // its name says how many there are
   granted.keys.clear();
@@ -44,8 +62,7 @@ void places::drop(place_ptr const& left) noexcept {
   left->watching.disarm();
   left->end.disarm();
   watching_.unwatch(*left);
-  if (left->lease) leases_.give(*left->lease, left->claims, boot_clock::now());
-  left->lease.reset();
+  give_lease(*left);
   left->keys.clear();
   left->revision = 0;
   left->seen = 0;

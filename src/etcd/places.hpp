@@ -25,6 +25,10 @@ class places {
   [[nodiscard]] place_ptr find(std::string_view owner) const;
   [[nodiscard]] place_ptr find_or_add(engine::recipe const& lock_recipe, std::string_view name,
                                       engine::acquire_request const& request);
+  /// It gets a lease, unless it has one. `done` hears why there is none, or null.
+  void take_lease(place_ptr const& of, milliseconds ttl, scripting::send_options const& send,
+                  client_lease::handler done);
+  void give_lease(place& of) noexcept;
   /// Its lease is granted.
   void name_keys(place& granted) const;
   /// There are no keys any more, or they are left behind.

@@ -52,13 +52,7 @@ void viewing::look(std::vector<std::string> names, std::size_t queue_entries,
 
 /// What can't be found out stays unknown.
 void viewing::add_times(std::vector<lock_state> states, handler<std::vector<lock_state>> done) {
-  std::set<std::string> leases;
-  for (auto const& state : states) {
-    for (auto const& hold : state.holders) {
-      if (!hold.lease.empty()) leases.insert(hold.lease);  // who has counted a latch down is under none
-    }
-    for (auto const& waiter : state.queue) leases.insert(waiter.lease);
-  }
+  auto const leases = leases_of(states);
   find_times(leases, [states = std::move(states), done = std::move(done)](
                          std::shared_ptr<error const> failure, lease_times const& times) mutable {
     auto const left_of = [&](std::string const& lease) {

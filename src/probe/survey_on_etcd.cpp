@@ -1,5 +1,6 @@
 #include "probe/survey_on_etcd.hpp"
 
+#include "etcd/reading.hpp"
 #include "etcd/viewer.hpp"
 
 #include <algorithm>
@@ -87,13 +88,7 @@ void survey_on_etcd::look(std::span<std::string const> names,
         [&](viewer& view, viewer::handler<std::vector<lock_state>> done) {
           view.look({some.begin(), some.end()}, queue_entries_of_a_look, std::move(done));
         });
-    std::set<std::string> leases;
-    for (auto const& state : found) {
-      for (auto const& each : state.holders) leases.insert(each.lease);
-      for (auto const& each : state.queue) leases.insert(each.lease);
-    }
-    leases.erase(std::string{});  // who has counted a latch down is under none
-    requests_ += 1 + leases.size();
+    requests_ += 1 + etcd::leases_of(found).size();
     for (auto const& state : found) {
       if (!f(state)) return;
     }

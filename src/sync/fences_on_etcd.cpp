@@ -80,14 +80,9 @@ void async_carry_out(engine::core& core, fence_writer const& by, etcd::fence_dee
                      std::shared_ptr<etcd::fence_answer> const& answer,
                      engine::async_server_calls::handler done) {
   core.async_server_calls().ask_viewer(
-      [by, answer, wanted = std::move(wanted)](etcd::viewer& view,
-                                               engine::async_server_calls::failure_handler answered) {
-        view.of_fences().carry_out(by, wanted,
-                                   [answer, answered = std::move(answered)](
-                                       std::shared_ptr<error const> failure, etcd::fence_answer found) {
-                                     *answer = found;
-                                     answered(std::move(failure));
-                                   });
+      answer,
+      [by, wanted = std::move(wanted)](etcd::viewer& view, etcd::fence_viewer::handler answered) {
+        view.of_fences().carry_out(by, wanted, std::move(answered));
       },
       std::move(done));
 }

@@ -48,13 +48,9 @@ void async_count_latch_down(std::shared_ptr<engine::core> const& core, std::stri
                             move_only_function<void(bool, std::exception_ptr)> done) {
   auto const counted = std::make_shared<bool>(false);
   core->async_server_calls().ask_viewer(
-      [name, by, counted](etcd::viewer& view, engine::async_server_calls::failure_handler answered) {
-        view.of_latches().count_down(
-            name, of(by),
-            [counted, answered = std::move(answered)](std::shared_ptr<error const> failure, bool changed) {
-              *counted = changed;
-              answered(std::move(failure));
-            });
+      counted,
+      [name, by](etcd::viewer& view, latch_viewer::handler<bool> answered) {
+        view.of_latches().count_down(name, of(by), std::move(answered));
       },
       reading<bool>(
           [counted](net::response const& /*answer*/) { return *counted; },

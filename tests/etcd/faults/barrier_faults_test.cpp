@@ -1,5 +1,6 @@
 // Requests of barriers that are lost, sent twice, or carried out late.
 
+#include "etcd/arrivals.hpp"
 #include "store.hpp"
 #include "support/eventually.hpp"
 #include "support/failure_of.hpp"
@@ -36,24 +37,12 @@ class etcd_barrier_faults : public testing::Test {
     last_ = first.get().generation;
   }
 
-  struct outcome {
-    std::int64_t generation = 0;
-    failure failed{};
-  };
-  using arrival = std::future<outcome>;
-  [[nodiscard]] static arrival arrive(barrier& at, std::stop_token stop = {}) {
-    return std::async(std::launch::async, [&at, stop] {
-      outcome result;
-      result.failed = failure_of([&] { result.generation = at.arrive_and_wait(stop); });
-      return result;
-    });
-  }
-  [[nodiscard]] std::vector<std::string> arrived() const {
+  [[nodiscard]] std::vector<std::string> slots() const {
     return the_store().keys(name_ + "/barrier-arrived-");
   }
   [[nodiscard]] std::vector<std::string> here() const { return the_store().keys(name_ + "/barrier-here-"); }
   [[nodiscard]] bool have_arrived(std::size_t count) const {
-    return eventually([&] { return arrived().size() == count && here().size() == count; });
+    return eventually([&] { return slots().size() == count && here().size() == count; });
   }
   /// Two go on together, in the generation behind the last one, and leave nothing.
   void expect_that_it_goes_on(std::int64_t generation) {
@@ -120,7 +109,7 @@ TEST_F(etcd_barrier_faults, a_late_copy_of_an_arrival_counts_for_no_later_genera
   EXPECT_EQ(first.get().generation, last_ + 1);
   ASSERT_TRUE(have_arrived(0));
   the_store().carry_out();
-  EXPECT_THAT(arrived(), IsEmpty());
+  EXPECT_THAT(slots(), IsEmpty());
   EXPECT_THAT(here(), IsEmpty());
   expect_that_it_goes_on(last_ + 2);
 }
@@ -134,7 +123,7 @@ TEST_F(etcd_barrier_faults, a_late_copy_of_the_last_arrival_opens_nothing) {
   auto waiting = arrive(here_);
   ASSERT_TRUE(have_arrived(1));
   the_store().carry_out();
-  EXPECT_THAT(arrived(), SizeIs(1));
+  EXPECT_THAT(slots(), SizeIs(1));
   EXPECT_EQ(there_.arrive_and_wait(), last_ + 2);
   EXPECT_EQ(waiting.get().generation, last_ + 2);
 }
@@ -149,7 +138,7 @@ TEST_F(etcd_barrier_faults, a_late_copy_of_an_arrival_that_was_given_up_counts_f
   // A second copy has arrived meanwhile, and its generation is broken.
   ASSERT_TRUE(eventually([&] { return inspect(other_, name_).generation == last_ + 2; }));
   the_store().carry_out();
-  EXPECT_THAT(arrived(), IsEmpty());
+  EXPECT_THAT(slots(), IsEmpty());
   expect_that_it_goes_on(last_ + 2);
 }
 
@@ -208,7 +197,7 @@ TEST_F(etcd_barrier_faults, the_opening_is_recorded_once_by_whoever_sees_that_al
   auto first = arrive(here_);
   ASSERT_TRUE(have_arrived(1));
   // The other one arrives, and dies before it has said so.
-  auto const slot = arrived().front().back() == '1' ? "2" : "1";
+  auto const slot = slots().front().back() == '1' ? "2" : "1";
   auto const prefix = here().front().substr(0, here().front().size() - 1);
   the_store().put_behind_reads({name_ + "/barrier-arrived-" + slot, prefix + slot});
   EXPECT_EQ(first.get().generation, last_ + 1);

@@ -21,13 +21,15 @@ constexpr auto search_interval = 1s;
 /// Where there are more locks, the server is asked for their ttls each so many rounds only.
 constexpr std::size_t always_with_ttl = 1'000;
 constexpr int rounds_without_ttl = 6;
-/// Requests a second, on average. With Redisson's search they are under 200.
-constexpr std::size_t follow_rate = 140;
+/// Requests a second, on average: under 200 together.
+constexpr std::size_t follow_rate = 146;
 constexpr std::size_t search_rate = 36;
+constexpr std::size_t other_search_rate = 16;
 /// How many locks are felt before those that have changed are looked at, and told.
-constexpr std::size_t felt_at_once = 2'400;
-/// Locks of Redisson's are found by a search of their own, which costs the server more.
-constexpr auto redisson_search_interval = 10s;
+constexpr std::size_t felt_at_once = 3'400;
+/// Redisson's locks, and permits without a lease, are found by a search of their own, which costs the server
+/// more.
+constexpr auto other_search_interval = 10s;
 constexpr auto longest_break = 60s;
 constexpr std::chrono::nanoseconds longest_search_break = 5s;
 /// A lock that nobody uses is shown so long as one that was released.
@@ -41,11 +43,16 @@ client_options survey_options() {
           .log = output::hook()};
 }
 
+/// In this time so many are sent at that rate a second.
+std::chrono::nanoseconds time_of(std::size_t const requests, std::size_t const rate) {
+  return std::chrono::nanoseconds{1s} * requests / rate;
+}
+
 /// So long that no more than `rate` are sent in a second.
 std::chrono::nanoseconds rest_after(std::size_t const requests, std::size_t const rate,
                                     std::chrono::nanoseconds const took,
                                     std::chrono::nanoseconds const shortest) {
-  std::chrono::nanoseconds const for_rate = std::chrono::nanoseconds{1s} * requests / rate - took;
+  auto const for_rate = time_of(requests, rate) - took;
   return std::min<std::chrono::nanoseconds>(std::max(shortest, for_rate), longest_break);
 }
 
@@ -235,17 +242,19 @@ void deployment::publish(lock_news& seen) {
 
 void deployment::search(std::stop_token const& stop) {
   probe::lock_survey survey{redis_};
-  for (time redisson_due{};;) {
+  for (time others_due{};;) {
     auto const began = boot_time();
     auto const sent = survey.requests();
-    bool const with_redisson = !on_etcd_ && began >= redisson_due;
-    time for_redisson{};
-    bool const done = try_to([&] { for_redisson = find_all(survey, stop, with_redisson); });
-    if (done && with_redisson)
-      redisson_due = boot_time() + std::max<time>(for_redisson * 4, redisson_search_interval);
-    auto const took = boot_time() - began - for_redisson;
-    auto pause =
-        rest_after(survey.requests() - sent, search_rate, took, std::max<time>(took * 4, search_interval));
+    bool const with_others = !on_etcd_ && began >= others_due;
+    effort others;
+    bool const done = try_to([&] { others = find_all(survey, stop, with_others); });
+    if (done && with_others) {
+      auto const least = std::max<time>(others.took * 4, other_search_interval);
+      others_due = boot_time() + rest_after(others.requests, other_search_rate, {}, least);
+    }
+    auto const took = boot_time() - began - others.took;
+    auto pause = rest_after(survey.requests() - sent - others.requests, search_rate, took,
+                            std::max<time>(took * 4, search_interval));
     // Thousands of new names at once may exceed the rate: the next one would wait for most of a minute.
     if (done) pause = std::min(pause, longest_search_break);
     std::unique_lock hold{mutex_};
@@ -254,9 +263,9 @@ void deployment::search(std::stop_token const& stop) {
   }
 }
 
-/// Returns how long the search for Redisson's took.
-deployment::time deployment::find_all(probe::lock_survey& survey, std::stop_token const& stop,
-                                      bool const with_redisson) {
+/// Returns what the search for others took.
+deployment::effort deployment::find_all(probe::lock_survey& survey, std::stop_token const& stop,
+                                        bool const with_others) {
   auto const sent_before = survey.requests();
   auto const meet = [&](std::vector<std::string> const& found) {
     std::vector<std::string> unknown;
@@ -284,32 +293,28 @@ deployment::time deployment::find_all(probe::lock_survey& survey, std::stop_toke
   survey.find_names(meet);
   std::string left_out;
   auto const began = boot_time();
-  // Permits that were taken longer ago are as rarely new as what Redisson has.
-  if (with_redisson && !stop.stop_requested()) survey.find_sets(meet);
-  if (with_redisson && !stop.stop_requested()) {
+  auto const sent_for_names = survey.requests();
+  if (with_others && !stop.stop_requested()) {
     try {
       tell_of([&](auto const& tell) {
-        for_each_lock(
-            redis_, "*",
-            [&](lock_state const& lock) {
-              if (!is_followed(lock)) tell(lock);
-              return !stop.stop_requested();
-            },
-            wire::redisson);
+        survey.find_others(meet, [&](lock_state const& lock) {
+          if (!is_followed(lock)) tell(lock);
+          return !stop.stop_requested();
+        });
       });
     } catch (error const& problem) {
       if (problem.code() != errc::unauthorized && problem.code() != errc::refused) throw;
       left_out = fmt::format("not all of Redisson's wire was searched: {}", problem.what());
     }
   }
-  auto const for_redisson = boot_time() - began;
+  effort const others{.took = boot_time() - began, .requests = survey.requests() - sent_for_names};
   std::lock_guard const hold{mutex_};
   if (auto const count = store_.take_left_out(); count != 0)
     left_out = "there are more locks than this page keeps: some are left out";
-  if (with_redisson || on_etcd_ || !left_out.empty()) condition_.left_out = std::move(left_out);
+  if (with_others || on_etcd_ || !left_out.empty()) condition_.left_out = std::move(left_out);
   condition_.searched = true;
   condition_.requests += survey.requests() - sent_before;
-  return for_redisson;
+  return others;
 }
 
 /// The thread that follows may have looked later than this was seen, so it looks again if that differs.

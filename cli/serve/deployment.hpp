@@ -84,7 +84,12 @@ class deployment {
 
   void feel_all(probe::lock_survey& survey, std::stop_token const& stop, int round);
   void feel(probe::lock_survey& survey, std::span<std::string const> names, bool with_ttl);
-  time find_all(probe::lock_survey& survey, std::stop_token const& stop, bool with_redisson);
+  /// What a search has taken.
+  struct effort {
+    time took{};
+    std::size_t requests = 0;
+  };
+  effort find_all(probe::lock_survey& survey, std::stop_token const& stop, bool with_others);
   /// Looks at them, and tells open pages what has changed.
   void look(probe::lock_survey& survey, std::span<std::string const> names);
   template <class Look>

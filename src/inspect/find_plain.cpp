@@ -67,17 +67,14 @@ bool show_plain(search& query, search::keys const& beside) {
          query.show(std::move(by_members), wanted_by_members, look_for::plain);
 }
 
-bool find_sets(search& query, std::function<bool(search::keys)> const& each) {
-  return query.scan(query.pattern(), "zset", [&](search::keys const& sets) {
-    auto found = query.sifted(
-        sets, [](std::vector<key> const& some) { return scripts::inspect::sift_sets{.sets = some}(); });
-    return found.empty() || each(std::move(found));
-  });
+search::keys names_of_sets(search& query, search::keys const& sets) {
+  return query.sifted(
+      sets, [](std::vector<key> const& some) { return scripts::inspect::sift_sets{.sets = some}(); });
 }
 
 bool show_sets(search& query) {
-  return find_sets(query, [&query](search::keys found) {
-    return query.show(std::move(found), wanted_by_set, look_for::plain);
+  return query.scan(query.pattern(), "zset", [&query](search::keys const& sets) {
+    return query.show(names_of_sets(query, sets), wanted_by_set, look_for::plain);
   });
 }
 

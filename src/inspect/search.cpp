@@ -33,6 +33,7 @@ bool search::show(std::vector<std::string> names, bool (*wanted)(lock_state cons
     std::vector<call> questions;
     auto const publish = server_.publishing_now();
     for (auto const& name : batch) questions.push_back(look_at(name, publish, 0, scope));
+    requests_ += questions.size();
     auto const replies = ask_all(server_, questions, batch.front());
     std::vector<lock_on_wires> all;
     for (std::size_t i = 0; i != batch.size(); ++i) all.push_back(read_states(batch[i], replies[i]));
@@ -71,10 +72,12 @@ resp::reply search::step(std::string const& master, std::string_view cursor, std
                          std::string_view& type) {
   std::vector<std::string_view> command{"SCAN", cursor, "MATCH", filter, "COUNT", keys_a_step};
   if (!type.empty()) command.insert(command.end(), {"TYPE", type});
+  ++requests_;
   auto reply = server_.requests().ask_master(master, command);
   if (!type.empty() && reply.is_error() && reply.text == "ERR syntax error") {  // before Redis 6
     type = {};
     command.resize(command.size() - 2);
+    ++requests_;
     reply = server_.requests().ask_master(master, command);
   }
   check(reply);
@@ -87,6 +90,7 @@ search::keys search::sifted(keys const& all, std::function<call(std::vector<key>
   std::vector<call> questions;
   questions.reserve(by_slot.size());
   for (auto const& [slot, some] : by_slot) questions.push_back(question(some));
+  requests_ += questions.size();
   auto const replies = ask_all(server_, questions, pattern_);
   keys found;
   auto reply = replies.begin();
@@ -108,6 +112,7 @@ search::keys search::channels(std::string_view filter) {
 }
 
 resp::reply search::ask(std::string const& master, std::span<std::string_view const> command) {
+  ++requests_;
   auto reply = server_.requests().ask_master(master, command);
   check(reply);
   return reply;

@@ -3,6 +3,7 @@
 
 #include <holdfast/inspect.hpp>
 
+#include <cstddef>
 #include <functional>
 #include <span>
 #include <string>
@@ -42,6 +43,9 @@ class search {
   /// The channels that match `filter` and have subscribers.
   [[nodiscard]] keys channels(std::string_view filter);
 
+  /// How many it has sent.
+  [[nodiscard]] std::size_t requests() const noexcept { return requests_ + clients_.requests(); }
+
  private:
   /// A step of a scan. `type` is empty afterwards if the server doesn't know types.
   [[nodiscard]] resp::reply step(std::string const& master, std::string_view cursor, std::string_view filter,
@@ -55,6 +59,7 @@ class search {
   std::string_view pattern_;
   visitor const& f_;
   directory clients_;
+  std::size_t requests_ = 0;
 };
 
 /// A filter for the keys beside the wanted names; `suffix` is a pattern. The server filters by the suffix and
@@ -72,14 +77,15 @@ class search {
 constexpr std::string_view plain_suffixes{":holdfast_[tqca]*"};
 [[nodiscard]] bool wanted_of_plain(lock_state const& state);
 bool show_plain(search& query, search::keys const& beside);
-/// Calls `each` with the names of semaphores on the plain wire whose permits are out, a page at a time.
-bool find_sets(search& query, std::function<bool(search::keys)> const& each);
+/// Of these sorted sets, the names of semaphores on the plain wire whose permits are out.
+[[nodiscard]] search::keys names_of_sets(search& query, search::keys const& sets);
 bool show_sets(search& query);
 
 // Redisson's wire. Locks are found by sorted sets of permits, by hashes, and by channels with subscribers.
 constexpr std::string_view permit_suffixes{":timeout"};
 /// Of a name given in full: also a counter without waiters.
 [[nodiscard]] bool wanted_of_redisson(lock_state const& state);
+[[nodiscard]] search::keys names_of_permits(search::keys const& beside);
 bool show_permits(search& query, search::keys const& beside);
 bool find_hashes(search& query);
 bool find_waited_for(search& query);

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -39,6 +40,23 @@ lock_pulse read_pulse(resp::reply const& state, resp::reply const& ttl, pulse_sc
   pulse.ttl = lasts ? std::chrono::milliseconds{-1} : left;
   return pulse;
 }
+
+/// Adds what it has sent to a sum when it ends.
+class counted_search {
+ public:
+  counted_search(std::size_t& sum, engine::core& server, inspection::search::visitor const& f)
+      : sum_{sum}, query_{server, "*", f} {}
+  ~counted_search() { sum_ += query_.requests(); }
+  counted_search(counted_search const&) = delete;
+  counted_search& operator=(counted_search const&) = delete;
+
+  [[nodiscard]] inspection::search& operator*() noexcept { return query_; }
+  [[nodiscard]] inspection::search* operator->() noexcept { return &query_; }
+
+ private:
+  std::size_t& sum_;
+  inspection::search query_;
+};
 
 }  // namespace
 
@@ -179,10 +197,9 @@ void lock_survey::look(std::span<std::string const> const names,
 void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)> const& f) {
   if (impl_->etcd) return impl_->etcd->find_names(f);
   std::function<bool(lock_state const&)> const unused;
-  inspection::search query{*impl_->server, "*", unused};
+  counted_search query{impl_->requests, *impl_->server, unused};
   auto const filter = inspection::beside("*", inspection::plain_suffixes);
-  query.scan(filter, {}, [&](inspection::search::keys const& page) {
-    ++impl_->requests;
+  query->scan(filter, {}, [&](inspection::search::keys const& page) {
     std::vector<std::string> names;
     for (auto const& key : page) {
       for (auto const suffix : side_keys) {
@@ -193,14 +210,26 @@ void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)
   });
 }
 
-void lock_survey::find_sets(std::function<bool(std::vector<std::string> const&)> const& f) {
+void lock_survey::find_others(std::function<bool(std::vector<std::string> const&)> const& names,
+                              std::function<bool(lock_state const&)> const& redisson) {
   if (impl_->etcd) return;  // find_names() has found them
-  std::function<bool(lock_state const&)> const unused;
-  inspection::search query{*impl_->server, "*", unused};
-  inspection::find_sets(query, [&](inspection::search::keys const& found) {
-    ++impl_->requests;
-    return f(found);
+  counted_search query{impl_->requests, *impl_->server, redisson};
+  std::optional<error> refused;
+  auto const show_permits = [&](inspection::search::keys const& sets) {
+    try {
+      return refused.has_value() || inspection::show_permits(*query, sets);
+    } catch (error const& problem) {
+      if (problem.code() != errc::unauthorized && problem.code() != errc::refused) throw;
+      refused = problem;
+      return true;
+    }
+  };
+  bool const goes_on = query->scan("*", "zset", [&](inspection::search::keys const& sets) {
+    auto const found = inspection::names_of_sets(*query, sets);
+    return (found.empty() || names(found)) && show_permits(sets);
   });
+  if (refused) throw error{*refused};
+  if (goes_on && inspection::find_hashes(*query)) inspection::find_waited_for(*query);
 }
 
 }  // namespace holdfast::probe

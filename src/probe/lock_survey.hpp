@@ -41,9 +41,12 @@ class lock_survey {
   /// the last day, until it returns false. A name may come several times.
   void find_names(std::function<bool(std::vector<std::string> const&)> const& f);
 
-  /// The same with those of semaphores whose permits are out, perhaps for longer. It goes through all sorted
-  /// sets.
-  void find_sets(std::function<bool(std::vector<std::string> const&)> const& f);
+  /// What find_names() doesn't find: calls `names` with the names of semaphores on the plain wire whose
+  /// permits are out, perhaps for longer than a day, and `redisson` with each lock on Redisson's wire that is
+  /// held or waited for, until one of them returns false. It goes through all sorted sets and all hashes.
+  /// Throws errc::unauthorized or errc::refused if it may not look at Redisson's, when it has told all names.
+  void find_others(std::function<bool(std::vector<std::string> const&)> const& names,
+                   std::function<bool(lock_state const&)> const& redisson);
 
   /// It looks at locks on etcd.
   [[nodiscard]] bool on_etcd() const noexcept;

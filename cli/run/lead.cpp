@@ -100,7 +100,7 @@ void add_lead(command_line& line, action& chosen, words_after const command) {
              "Lead at most so long; then end the command as if the lead were lost", "DURATION");
   lead.value("--on-lost", values->policy, "What to do with the command if the lead is lost (default: term)",
              "term|kill");
-  add_copies(lead, values->lock);
+  add_durability(lead, values->lock);
   add_label(lead, values->lock);
   add_history(lead, values->lock);
   lead.flag("--pass-url", values->pass_url,

@@ -92,7 +92,7 @@ void add_ttl(command_options& command, lock_words& to, std::string const& text) 
   command.value("--ttl", to.ttl, text + " (default: 30s, at least 10ms)", "DURATION");
 }
 
-void add_copies(command_options& command, lock_words& to) {
+void add_durability(command_options& command, lock_words& to) {
   command.value(
       "--replicas", to.replicas,
       "The lock counts only when N replicas have it, too; with fewer it is given back: exit code 69", "N");
@@ -125,7 +125,7 @@ void add_kind(command_options& command, lock_words& to) {
                 "Run at most N commands at a time, on all hosts together; all callers must give the same N",
                 "N");
   command.flag("--set-slots", to.set_slots, "With --slots: change the number of slots if it is another one");
-  add_copies(command, to);
+  add_durability(command, to);
   add_wire(command, to.wire, "plain|redisson", "How the lock looks in Redis (default: as the URL says)");
   add_label(command, to);
 }

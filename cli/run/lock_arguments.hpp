@@ -43,7 +43,7 @@ void add_name_and_wait(command_options& command, lock_words& to);
 void add_kind(command_options& command, lock_words& to);
 
 /// --replicas and --fsynced, and --label: parts of add_kind.
-void add_copies(command_options& command, lock_words& to);
+void add_durability(command_options& command, lock_words& to);
 void add_label(command_options& command, lock_words& to);
 
 /// --history. Not of `acquire`: others renew and release that lock, and nobody would say so.

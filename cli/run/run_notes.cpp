@@ -13,7 +13,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-/// The longest wait for copies of a note. A disk that is synced each second takes longer than a replica.
+/// The longest wait for replicas and the disk to have a note. A disk that is synced each second takes longer
+/// than a replica.
 constexpr milliseconds wait_for_replicas = 1s;
 constexpr milliseconds wait_for_disks = 1500ms;
 /// Between two tries to note an end.
@@ -39,7 +40,7 @@ bool pause(signals const& receiver) {
 run_notes::run_notes(client& redis, std::string_view const url, run_options const& options)
     : options_{options}, record_{redis, url, options.name}, started_{boot_time()} {}
 
-probe::run_copies run_notes::copies() const {
+probe::run_durability run_notes::durability() const {
   // Renewals of the lease stand behind the wait, so most of its ttl has to be left.
   auto const within = std::min(options_.ttl / 4, options_.fsynced ? wait_for_disks : wait_for_replicas);
   return {.replicas = options_.replicas, .on_disk = options_.fsynced, .within = std::max(within, 1ms)};
@@ -52,7 +53,7 @@ bool run_notes::begin(lease const& held, due_run const& due, probe::run_look con
           .counts_until = due.counts_until};
   life_ = record_life(due, look.now);
   try {
-    if (record_.note(run_, life_, copies())) return true;
+    if (record_.note(run_, life_, durability())) return true;
   } catch (error const&) {
     take_back();
     throw;

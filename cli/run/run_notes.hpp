@@ -45,7 +45,7 @@ class run_notes {
  private:
   [[nodiscard]] bool note_end(lease const& held);
   void take_back();
-  [[nodiscard]] probe::run_copies copies() const;
+  [[nodiscard]] probe::run_durability durability() const;
 
   run_options const& options_;
   probe::run_record record_;

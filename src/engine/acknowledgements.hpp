@@ -15,7 +15,7 @@
 
 namespace holdfast::engine {
 
-/// How many copies of a grant there are, as the reply to WAIT or WAITAOF says.
+/// Who else has a grant, as the reply to WAIT or WAITAOF says.
 struct acknowledgement {
   std::int64_t replicas = 0;  ///< on their disks, if the lock is to be on disks
   bool on_disk = false;       ///< on the server's own
@@ -27,11 +27,11 @@ struct acknowledgement {
   std::string refusal{};                    ///< the server's words, if it refused to wait
   std::shared_ptr<error const> no_reply{};  ///< set when there is none
 
-  /// There are as many copies as a caller with these options wants.
+  /// As many have it as a caller with these options wants.
   [[nodiscard]] bool enough(lock_options const& wanted) const noexcept;
 };
 
-/// The failure of a caller that wants more copies. `title`: the lock in messages; `url`: the server.
+/// The failure of a caller that wants more. `title`: the lock in messages; `url`: the server.
 [[nodiscard]] std::shared_ptr<error const> explain_lack(acknowledgement const& reached,
                                                         lock_options const& wanted, std::string const& title,
                                                         std::string const& url);

@@ -81,7 +81,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                                    .past = departed_,
                                    .watchdog = renewer_,
                                    .wake = notifications_,
-                                   .copies = acknowledgements_,
+                                   .acknowledged = acknowledgements_,
                                    .own_presence = presence_,
                                    .report = busy_report_,
                                    .late = late_responses_,

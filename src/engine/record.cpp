@@ -18,7 +18,7 @@ bool is_uuid_character(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') ||
 std::string_view uuid_of(std::string_view owner) noexcept {
   if (owner.size() < uuid_size + 2 || owner[uuid_size] != ':') return {};
   auto const uuid = owner.substr(0, uuid_size);
-  auto number = names::without_side(owner.substr(uuid_size + 1));
+  auto number = names::without_suffix(owner.substr(uuid_size + 1));
   if (number.ends_with(names::lasting_suffix)) number.remove_suffix(names::lasting_suffix.size());
   auto const fits = !number.empty() && std::all_of(uuid.begin(), uuid.end(), is_uuid_character) &&
                     std::all_of(number.begin(), number.end(), is_digit);

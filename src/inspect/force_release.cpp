@@ -210,7 +210,7 @@ force_result force_release(client& redis, std::string_view name, force_options o
     return meant ? break_barrier(*server, seen) : force_result::changed;
   }
   // Leases of readers, and so HOLDFAST_OWNER, say what they are; inspect() says it beside the id.
-  if (seen.wire == wire::plain) options.owner = names::without_side(options.owner);
+  if (seen.wire == wire::plain) options.owner = names::without_suffix(options.owner);
   auto const meant = holders_meant(seen, options.owner);
   bool const whole = options.owner.empty();
   bool const foreign = seen.kind == lock_kind::foreign;

@@ -49,7 +49,7 @@ hold_side take_side(std::string& owner) {
                     : owner.ends_with(names::upgrade_suffix)   ? hold_side::upgrade
                     : owner.ends_with(names::upgrading_suffix) ? hold_side::write
                                                                : hold_side::exclusive;
-  owner.resize(names::without_side(owner).size());
+  owner.resize(names::without_suffix(owner).size());
   return side;
 }
 

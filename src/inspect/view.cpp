@@ -68,8 +68,8 @@ resp::reply ask_one(engine::core& server, call const& script, std::string_view a
 
 call look_at(std::string_view name, engine::publishing publish, std::int64_t queue_entries, look_for scope) {
   return lua::state{.lock = {name},
-                    .counter = {name, names::side::counter},
-                    .queue = {name, names::side::queue},
+                    .counter = {name, names::side_key::counter},
+                    .queue = {name, names::side_key::queue},
                     .most = queue_entries,
                     .publish = word_of(publish),
                     .scope = word_of(scope)}();
@@ -81,8 +81,8 @@ call look_at_several(std::span<std::string const> names, engine::publishing publ
   keys.reserve(names.size() * 3);
   for (auto const& name : names) {
     keys.push_back({name});
-    keys.push_back({name, names::side::counter});
-    keys.push_back({name, names::side::queue});
+    keys.push_back({name, names::side_key::counter});
+    keys.push_back({name, names::side_key::queue});
   }
   return lua::states{.names = std::move(keys),
                      .waiters = queue_entries,

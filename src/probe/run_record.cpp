@@ -116,7 +116,7 @@ struct run_record::impl {
 
   [[nodiscard]] std::size_t majority() const noexcept { return masters.empty() ? 1 : masters.size() / 2 + 1; }
 
-  void wait_for_copies(run_copies const& copies, std::uint64_t noted_over);
+  void wait_until_durable(run_durability const& wanted, std::uint64_t noted_over);
 
   std::shared_ptr<engine::core> const core;
   std::string const lock;
@@ -164,23 +164,23 @@ struct run_record::impl {
 };
 
 /// WAIT counts the writes of its own connection, so over another one than the note's it says nothing.
-void run_record::impl::wait_for_copies(run_copies const& copies, std::uint64_t const noted_over) {
-  auto const replicas = std::to_string(copies.replicas);
-  auto const within = std::to_string(copies.within.count());
+void run_record::impl::wait_until_durable(run_durability const& wanted, std::uint64_t const noted_over) {
+  auto const replicas = std::to_string(wanted.replicas);
+  auto const within = std::to_string(wanted.within.count());
   std::vector<std::string_view> const wait{"WAIT", replicas, within};
   std::vector<std::string_view> const wait_for_disks{"WAITAOF", "1", replicas, within};
   auto const response = core->requests().ask_over(net::connection_role::acknowledged,
-                                                  copies.on_disk ? wait_for_disks : wait, lock);
+                                                  wanted.on_disk ? wait_for_disks : wait, lock);
   auto const& reply = response.reply;
   check(reply, lock, record, core->constants(), core->constants().url);
   auto const& count = reply.size() == 2 ? reply[1] : reply;
   bool const on_disk = reply.size() == 2 && reply[0].integer > 0;
   bool const same_connection = !response.resent && response.connection_id == noted_over;
-  if (same_connection && count.integer >= copies.replicas && (on_disk || !copies.on_disk)) return;
+  if (same_connection && count.integer >= wanted.replicas && (on_disk || !wanted.on_disk)) return;
   throw error{
       errc::unreplicated,
       core->constants().url + ": the note that a run under the lock " + quoted(lock) + " begins was " +
-          (copies.on_disk ? (on_disk ? "on the server's disk and " : "not on the server's disk and ") : "") +
+          (wanted.on_disk ? (on_disk ? "on the server's disk and " : "not on the server's disk and ") : "") +
           "acknowledged by " + std::to_string(same_connection ? count.integer : 0) + " of " + replicas +
           " replicas within " + within + " ms, so it was taken back; look at INFO replication"};
 }
@@ -196,7 +196,8 @@ run_look run_record::look() {
   return in_one(looks);
 }
 
-bool run_record::note(run_info const& run, std::chrono::milliseconds const life, run_copies const copies) {
+bool run_record::note(run_info const& run, std::chrono::milliseconds const life,
+                      run_durability const wanted) {
   auto const text_of = [](auto const& number) { return number ? std::to_string(*number) : std::string{}; };
   auto const took = run.took ? std::optional{run.took->count()} : std::nullopt;
   auto const took_ms = text_of(took);
@@ -214,10 +215,10 @@ bool run_record::note(run_info const& run, std::chrono::milliseconds const life,
                                   .label = run.process.label,
                                   .token = run.token,
                                   .life_ms = life.count()};
-  if (copies.wanted()) {
+  if (wanted.any()) {
     auto const noted = impl_->ask_server(script(), net::connection_role::acknowledged);
     if (noted.reply.integer != 1) return false;
-    impl_->wait_for_copies(copies, noted.connection_id);
+    impl_->wait_until_durable(wanted, noted.connection_id);
     return true;
   }
   auto const replies = impl_->ask(script());

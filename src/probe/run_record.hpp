@@ -25,13 +25,13 @@ struct run_look {
 /// The record is written to a majority, so any other majority has at least one that knows it.
 [[nodiscard]] run_look in_one(std::span<run_look const> looks);
 
-/// The copies that a note must have before it is believed.
-struct run_copies {
+/// What must have a note before it is believed.
+struct run_durability {
   int replicas = 0;
   bool on_disk = false;
-  std::chrono::milliseconds within{};  ///< how long they are waited for
+  std::chrono::milliseconds within{};  ///< how long it is waited for
 
-  [[nodiscard]] bool wanted() const noexcept { return replicas > 0 || on_disk; }
+  [[nodiscard]] bool any() const noexcept { return replicas > 0 || on_disk; }
 };
 
 /// This process as the one that runs.
@@ -50,9 +50,9 @@ class run_record {
   [[nodiscard]] run_look look();
 
   /// Notes a run in place of the last one, for `life` from now on. False: the lock isn't that owner's any
-  /// more, and nothing was noted. `copies` are of one server, not of a quorum. Throws errc::unreplicated if
-  /// there are too few of them.
-  [[nodiscard]] bool note(run_info const& run, std::chrono::milliseconds life, run_copies copies = {});
+  /// more, and nothing was noted. `wanted` is for one server, not for a quorum. Throws errc::unreplicated if
+  /// it isn't reached.
+  [[nodiscard]] bool note(run_info const& run, std::chrono::milliseconds life, run_durability wanted = {});
 
   /// Forgets the last run if it was that owner's, whose the lock may not be any more. False: another one has
   /// been noted since, or none is known.

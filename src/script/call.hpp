@@ -23,16 +23,16 @@ struct script {
 /// A Redis key, as a type of its own.
 struct key {
   std::string_view text;
-  names::side side{};  ///< other than none: that key beside `text`
+  names::side_key beside{};  ///< other than none: that key beside `text`
 };
 
 /// As a bulk string. Returns the size of the key.
 inline std::size_t write_key(resp::writer& to, key const& key) noexcept {
-  if (key.side == names::side::none) {
+  if (key.beside == names::side_key::none) {
     to.bulk(key.text);
     return key.text.size();
   }
-  auto const parts = names::parts_beside(key.text, names::suffix_of(key.side));
+  auto const parts = names::parts_beside(key.text, names::suffix_of(key.beside));
   to.bulk(parts);
   std::size_t size = 0;
   for (auto const part : parts) size += part.size();
@@ -41,7 +41,7 @@ inline std::size_t write_key(resp::writer& to, key const& key) noexcept {
 /// The most that this takes.
 [[nodiscard]] constexpr std::size_t room_for(key const& key) noexcept {
   constexpr std::size_t most_around_a_name = 3;
-  return resp::writer::room_for(key.text.size() + names::suffix_of(key.side).size() + most_around_a_name);
+  return resp::writer::room_for(key.text.size() + names::suffix_of(key.beside).size() + most_around_a_name);
 }
 
 /// A script argument: text, or a number as decimal text.

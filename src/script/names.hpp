@@ -30,8 +30,8 @@ inline std::string beside(std::string_view name, std::string_view suffix) {
 }
 
 /// Side keys that calls name often: see holdfast::key.
-enum class side : std::uint8_t { none, counter, queue, readers, permit_queue, permits };
-[[nodiscard]] constexpr std::string_view suffix_of(side which) noexcept {
+enum class side_key : std::uint8_t { none, counter, queue, readers, permit_queue, permits };
+[[nodiscard]] constexpr std::string_view suffix_of(side_key which) noexcept {
   constexpr std::array<std::string_view, 6> suffixes{"",
                                                      "holdfast_token",
                                                      "holdfast_queue",
@@ -40,16 +40,16 @@ enum class side : std::uint8_t { none, counter, queue, readers, permit_queue, pe
                                                      "holdfast_permits"};
   return suffixes[static_cast<std::size_t>(which)];
 }
-inline std::string beside(std::string_view name, side which) { return beside(name, suffix_of(which)); }
+inline std::string beside(std::string_view name, side_key which) { return beside(name, suffix_of(which)); }
 
 /// The fencing token counter.
-inline std::string token_counter(std::string_view name) { return beside(name, side::counter); }
+inline std::string token_counter(std::string_view name) { return beside(name, side_key::counter); }
 
 /// The waiting owners: a sorted set, scored by a ticket that gives the time since which each waits.
-inline std::string queue(std::string_view name) { return beside(name, side::queue); }
+inline std::string queue(std::string_view name) { return beside(name, side_key::queue); }
 
 /// The readers that have the lock: a sorted set, scored by the time until which each does.
-inline std::string readers(std::string_view name) { return beside(name, side::readers); }
+inline std::string readers(std::string_view name) { return beside(name, side_key::readers); }
 
 /// What the owner id of a reader ends in, in all keys.
 constexpr std::string_view reader_suffix{":r"};
@@ -64,9 +64,9 @@ constexpr std::string_view upgrading_suffix{":w"};
 constexpr std::string_view lasting_suffix{":l"};
 
 /// The same id without that ending, as a writer of the client would have it.
-[[nodiscard]] constexpr std::string_view without_side(std::string_view owner) noexcept {
-  for (auto const side : {reader_suffix, upgrade_suffix, upgrading_suffix}) {
-    if (owner.ends_with(side)) return owner.substr(0, owner.size() - side.size());
+[[nodiscard]] constexpr std::string_view without_suffix(std::string_view owner) noexcept {
+  for (auto const suffix : {reader_suffix, upgrade_suffix, upgrading_suffix}) {
+    if (owner.ends_with(suffix)) return owner.substr(0, owner.size() - suffix.size());
   }
   return owner;
 }
@@ -88,10 +88,10 @@ constexpr std::string_view held_by_one_permit{"holdfast_permit "};
 inline std::string leader(std::string_view name) { return beside(name, "holdfast_leader"); }
 
 /// The owners that wait for permits: a queue of their own, since what they wait for is no lock.
-inline std::string permit_queue(std::string_view name) { return beside(name, side::permit_queue); }
+inline std::string permit_queue(std::string_view name) { return beside(name, side_key::permit_queue); }
 
 /// How many permits there are, where somebody has said so.
-inline std::string permits(std::string_view name) { return beside(name, side::permits); }
+inline std::string permits(std::string_view name) { return beside(name, side_key::permits); }
 
 /// What the first member of a set of permits begins with; their number follows.
 constexpr std::string_view permits_marker{"holdfast_permits:"};

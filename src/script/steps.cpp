@@ -35,7 +35,8 @@ net::exchange tell(ending const& of, resp::reply const& first, std::int64_t code
   auto const channel = inbox_of(waiter, of.queue);
   std::string_view number{waiter};
   number.remove_prefix(std::min(waiter.size(), uuid_size + 1));
-  auto const message = std::string{"woken "}.append(names::without_side(number)).append(" ").append(of.lock);
+  auto const message =
+      std::string{"woken "}.append(names::without_suffix(number)).append(" ").append(of.lock);
   net::exchange now{.step = tell_step, .note = waiter, .numbers = {code, leading_number(first[1].text)}};
   if (of.publish == "UNCOUNTED") {
     resp::append_command(now.bytes, {"SPUBLISH", channel, message});

@@ -46,7 +46,7 @@ process& add_processes(
 }
 
 void add_replicas(stage& scene, int number, lag behaviour) {
-  for (auto i = 0; i < number; ++i) scene.copies().add_replica(behaviour);
+  for (auto i = 0; i < number; ++i) scene.replicas().add_replica(behaviour);
 }
 
 bool all_leased(cast const& kinds) {
@@ -195,7 +195,7 @@ std::vector<conversation> const& all_conversations() {
       {"of_callers_whose_locks_are_on_disk",
        [](stage& scene, cast const& kinds) {
          add_replicas(scene, 1, {});
-         scene.copies().set_disk({.most = 500ms});
+         scene.replicas().set_disk({.most = 500ms});
          add_processes(scene, kinds, {.processes = 2}, [](habits& caller, int, int) {
            caller.options.fsynced = true;
            caller.options.replicas = 1;
@@ -225,7 +225,7 @@ std::vector<conversation> const& all_conversations() {
        have_replicas},
       {"of_a_client_that_ends_while_its_lock_is_not_on_disk",
        [](stage& scene, cast const& kinds) {
-         scene.copies().set_disk({.least = 3s, .most = 3s});  // longer than WAITAOF waits
+         scene.replicas().set_disk({.least = 3s, .most = 3s});  // longer than WAITAOF waits
          auto& ending = add_processes(scene, kinds, {.callers = 2}, [](habits& caller, int, int) {
            caller.rounds = 4;
            caller.options.fsynced = true;

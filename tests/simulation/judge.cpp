@@ -90,7 +90,7 @@ void judge::on_granted(part const& wanted, engine::lease_state_ptr const& lease,
   check_company(wanted, owner, amount);
   check_turn(wanted, owner, since);
   check_token(wanted, lease->token(), owner);
-  check_copies(wanted, lease->options(), owner);
+  check_replicas(wanted, lease->options(), owner);
   holders_.push_back({.wanted = wanted, .owner = owner, .lease = lease, .amount = amount});
 }
 
@@ -116,7 +116,7 @@ void judge::check_company(part const& wanted, std::string const& owner, int amou
 /// reader of their process aren't judged, nor those that take over what was let in for another, which
 /// replicas didn't acknowledge.
 void judge::check_turn(part const& wanted, std::string const& owner, time_point since) {
-  if (!wanted.lock->in_turn || !readers_.insert(owner).second || servers_.front()->copies().any()) return;
+  if (!wanted.lock->in_turn || !readers_.insert(owner).second || servers_.front()->replicas().any()) return;
   auto const& name = wanted.names.front();
   auto const found = hold_of(servers_, wanted, name, owner);
   if (!found) return;  // check() says so
@@ -143,16 +143,16 @@ void judge::check_token(part const& wanted, std::int64_t token, std::string cons
   }
 }
 
-void judge::check_copies(part const& wanted, lock_options const& options, std::string const& owner) {
-  auto const& copies = servers_.front()->copies();
+void judge::check_replicas(part const& wanted, lock_options const& options, std::string const& owner) {
+  auto const& replication = servers_.front()->replicas();
   for (auto const& name : wanted.names) {
     auto const found = hold_of(servers_, wanted, name, owner);
     if (!found) continue;  // check() says so
-    auto const replicas = copies.replicas_at(found->came);
+    auto const replicas = replication.replicas_at(found->came);
     if (replicas < options.replicas)
       fail(owner + " has \"" + name + "\" with " + std::to_string(replicas) + " replicas of " +
            std::to_string(options.replicas));
-    if (options.fsynced && !copies.on_disk_at(found->came))
+    if (options.fsynced && !replication.on_disk_at(found->came))
       fail(owner + " has \"" + name + "\", which is not on disk");
   }
 }

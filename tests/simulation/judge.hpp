@@ -107,7 +107,7 @@ class judge {
   void check_company(part const& wanted, std::string const& owner, int amount);
   void check_turn(part const& wanted, std::string const& owner, time_point since);
   void check_token(part const& wanted, std::int64_t token, std::string const& owner);
-  void check_copies(part const& wanted, lock_options const& options, std::string const& owner);
+  void check_replicas(part const& wanted, lock_options const& options, std::string const& owner);
   void check_holder(holder& entry, std::uint64_t executed);
   void check_waiting(std::uint64_t executed);
   void note_owner(part const& wanted);

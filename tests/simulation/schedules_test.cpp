@@ -97,8 +97,8 @@ int play(cast const& kinds, std::uint64_t seed, copies late) {
   auto const acknowledged = !votes && chance.once_in(3);
   if (votes) disturb_masters(scene, kinds.masters);
   if (acknowledged) {
-    for (auto i = 0; i < 2; ++i) scene.copies().add_replica(any_lag(chance));
-    scene.copies().set_disk(any_lag(chance));
+    for (auto i = 0; i < 2; ++i) scene.replicas().add_replica(any_lag(chance));
+    scene.replicas().set_disk(any_lag(chance));
   }
   process* first = nullptr;
   auto const processes = 1 + chance.below(3);

@@ -34,11 +34,11 @@ std::vector<resp::reply> server::execute_request(std::string_view bytes) {
 void server::wait(command words, std::uint64_t written, std::function<void(resp::reply const&)> done) {
   auto const disk = words.front() == "WAITAOF";
   auto const& replicas = words[disk ? 2 : 1];
-  copies_.wait({.offset = written,
-                .replicas = static_cast<int>(leading_number(replicas)),
-                .disk = disk,
-                .end = world_.now() + std::chrono::milliseconds{leading_number(words.back())},
-                .done = std::move(done)});
+  replicas_.wait({.offset = written,
+                  .replicas = static_cast<int>(leading_number(replicas)),
+                  .disk = disk,
+                  .end = world_.now() + std::chrono::milliseconds{leading_number(words.back())},
+                  .done = std::move(done)});
 }
 
 }  // namespace holdfast::simulation

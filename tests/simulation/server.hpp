@@ -73,8 +73,8 @@ class server {
 
   /// WAIT or WAITAOF on a connection whose last write ended at that offset. `done` gets the reply, later.
   void wait(command words, std::uint64_t written, std::function<void(resp::reply const&)> done);
-  [[nodiscard]] std::uint64_t offset() const noexcept { return copies_.offset(); }
-  [[nodiscard]] replication& copies() noexcept { return copies_; }
+  [[nodiscard]] std::uint64_t offset() const noexcept { return replicas_.offset(); }
+  [[nodiscard]] replication& replicas() noexcept { return replicas_; }
 
  private:
   resp::reply execute(command words) {
@@ -89,10 +89,10 @@ class server {
   time_point frozen_until_{};
   time_point trouble_until_{};
   bool left_behind_ = false;
-  replication copies_{world_};
+  replication replicas_{world_};
   memory::server server_{host_, [this] {
-                           copies_.on_write();
-                           return copies_.offset();
+                           replicas_.on_write();
+                           return replicas_.offset();
                          }};
 };
 

@@ -25,7 +25,7 @@ class stage {
   /// For a caller that closes and opens the latch which actors wait at.
   void add_keeper(process& host, habits behaviour);
   [[nodiscard]] server& master(std::size_t index) noexcept { return *servers_[index]; }
-  [[nodiscard]] replication& copies() noexcept { return servers_.front()->copies(); }
+  [[nodiscard]] replication& replicas() noexcept { return servers_.front()->replicas(); }
   /// See judge::expect_late_copies.
   void expect_late_copies() noexcept { judge_.expect_late_copies(); }
 

@@ -117,7 +117,7 @@ class a_contention : public engine_parts {
                                               .past = departed_,
                                               .watchdog = renewer_,
                                               .wake = notifications_,
-                                              .copies = acknowledgements_,
+                                              .acknowledged = acknowledgements_,
                                               .own_presence = presence_,
                                               .report = busy_report_,
                                               .late = late_responses_,

@@ -63,7 +63,7 @@ void acquire_answers::on_undecided(lock_queue& queue, answer<verdict> const& res
     contender.taken = !untaken;
     contenders_.withdraw(queue, now);
   } else if (reply != nullptr && reply->overtook) {
-    requests_.ask_anew(queue, now);  // the first waiter has it next, and the contender gets in line
+    requests_.ask_anew(queue, now);  // the first waiter has it next, and the contender gets into the queue
   } else {
     requests_.send(queue, now);
   }

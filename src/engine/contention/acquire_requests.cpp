@@ -29,9 +29,10 @@ int number_of_all(effective_options const& options) {
 
 acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
                                    lock_queues& queues, holders& held, callers& waiting,
-                                   contenders& contending, notifications& wake, acknowledgements& copies,
-                                   pending_releases& releases, kept_keys& kept, late_responses& late,
-                                   fast_path& fast, presence& own_presence, handler on_answer)
+                                   contenders& contending, notifications& wake,
+                                   acknowledgements& acknowledged, pending_releases& releases,
+                                   kept_keys& kept, late_responses& late, fast_path& fast,
+                                   presence& own_presence, handler on_answer)
     : loop_{loop},
       backend_{backend},
       client_{client},
@@ -40,7 +41,7 @@ acquire_requests::acquire_requests(reactor::loop& loop, lock_backend& backend, c
       callers_{waiting},
       contenders_{contending},
       notifications_{wake},
-      acknowledgements_{copies},
+      acknowledgements_{acknowledged},
       pending_releases_{releases},
       kept_keys_{kept},
       late_responses_{late},
@@ -173,7 +174,7 @@ void acquire_requests::send_all_soon(time_point now) noexcept {
   });
 }
 
-/// Callers for which there are enough copies get the lock; the others fail with the reason. False: the
+/// Callers for which enough replicas have it get the lock; the others fail with the reason. False: the
 /// contender asks again.
 bool acquire_requests::on_acknowledged(lock_queue& queue, std::uint64_t number,
                                        acknowledgement const& reached, time_point now) noexcept {

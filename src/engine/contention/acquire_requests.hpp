@@ -26,8 +26,9 @@ class acquire_requests {
 
   acquire_requests(reactor::loop& loop, lock_backend& backend, client_constants const& client,
                    lock_queues& queues, holders& held, callers& waiting, contenders& contending,
-                   notifications& wake, acknowledgements& copies, pending_releases& releases, kept_keys& kept,
-                   late_responses& late, fast_path& fast, presence& own_presence, handler on_answer);
+                   notifications& wake, acknowledgements& acknowledged, pending_releases& releases,
+                   kept_keys& kept, late_responses& late, fast_path& fast, presence& own_presence,
+                   handler on_answer);
 
   /// A contender that asks at once. When there is no memory for it, it is begun a little later. `answered`:
   /// the server has replied to this client. The contender may be over afterwards, as after send().

@@ -22,7 +22,7 @@ contention::contention(contention_parts const& of)
                waiting,
                contending,
                of.wake,
-               of.copies,
+               of.acknowledged,
                of.releases,
                of.kept,
                of.late,

@@ -20,7 +20,7 @@ struct contention_parts {
   departed& past;
   renewer& watchdog;
   notifications& wake;
-  acknowledgements& copies;
+  acknowledgements& acknowledged;
   presence& own_presence;
   busy_report& report;
   late_responses& late;

@@ -23,7 +23,7 @@ constexpr int most_ghosts = 4;
 std::uint64_t number_under(std::string_view uuid, std::string_view owner) noexcept {
   if (owner.size() <= uuid.size() + 1 || !owner.starts_with(uuid) || owner[uuid.size()] != ':') return 0;
   owner.remove_prefix(uuid.size() + 1);
-  return whole_number<std::uint64_t>(names::without_side(owner)).value_or(0);
+  return whole_number<std::uint64_t>(names::without_suffix(owner)).value_or(0);
 }
 
 /// Ends a wait for a lock of the plain wire format of which only the name is known.
@@ -42,11 +42,11 @@ call leave_queue(std::string_view name, std::string_view owner, publishing mode)
 }
 
 /// The same for a reader, or for an upgrade lease.
-call leave_readers(std::string_view name, std::string_view owner, std::string_view side, publishing mode) {
+call leave_readers(std::string_view name, std::string_view owner, std::string_view suffix, publishing mode) {
   auto const counter = names::token_counter(name);
   auto const queue = names::queue(name);
   auto const readers = names::readers(name);
-  auto const id = std::string{owner}.append(side);
+  auto const id = std::string{owner}.append(suffix);
   return scripts::shared::abandon{.lock = {name},
                                   .counter = {counter},
                                   .queue = {queue},
@@ -110,8 +110,8 @@ void ghosts::answer_for(std::uint64_t number, std::string_view name, time_point 
   }
   // Nothing tells whether it waited to read, to write, or for permits.
   backend_.run(leave_queue<scripts::exclusive::abandon>(name, owner, mode), noting(number), sending);
-  for (auto const side : {names::reader_suffix, names::upgrade_suffix})
-    backend_.run(leave_readers(name, owner, side, mode), noting(number), sending);
+  for (auto const suffix : {names::reader_suffix, names::upgrade_suffix})
+    backend_.run(leave_readers(name, owner, suffix, mode), noting(number), sending);
   backend_.run(leave_permits(name, owner, mode), noting(number), sending);
 }
 
@@ -140,10 +140,10 @@ bool ghosts::clear(lock_queue& queue, std::string_view holder, time_point now) {
     return false;
   ++contender.ghosts;
   departed_.note_cleared(number);
-  for (auto const side : {names::reader_suffix, names::upgrade_suffix}) {
-    if (!holder.ends_with(side)) continue;
+  for (auto const suffix : {names::reader_suffix, names::upgrade_suffix}) {
+    if (!holder.ends_with(suffix)) continue;
     for (auto const each : all) {
-      backend_.run(leave_readers(each, client_.owner_id(number), side, notifications_.publish_method()), {},
+      backend_.run(leave_readers(each, client_.owner_id(number), suffix, notifications_.publish_method()), {},
                    {.while_down = net::retry_policy::endless, .give_up = now + grant_ttl});
     }
     return true;

@@ -26,8 +26,8 @@ class ballot {
     open,         ///< masters that haven't answered may decide it
     won,          ///< a majority is ours
     held,         ///< another owner has a majority, or several others together, and no vote is ours
-    ahead,        ///< no majority; among the present contenders ours is the first in line
-    behind,       ///< no majority; another contender is the first in line, or may have a majority
+    ahead,        ///< no majority; among the present contenders ours is the first in order
+    behind,       ///< no majority; another contender is the first in order, or may have a majority
     refused,      ///< too many masters can't answer, and some of them give a reason
     unreachable,  ///< too many masters don't answer
   };

@@ -76,7 +76,7 @@ transaction take_if_free(std::string_view name, std::string_view owner, millisec
 }
 
 transaction fast_acquire_in_order(std::string_view name, acquire_request const& request) {
-  return take_if_free(name, request.owner, request.ttl, "INCR", {{name, names::side::queue}});
+  return take_if_free(name, request.owner, request.ttl, "INCR", {{name, names::side_key::queue}});
 }
 
 call fast_release(owned lease) {

@@ -18,7 +18,7 @@ extern engine::recipe const exclusive;
 /// Keys of one lock. `name` must outlive the making of the call.
 struct keys {
   explicit keys(std::string_view name)
-      : lock{name}, counter{name, names::side::counter}, queue{name, names::side::queue} {}
+      : lock{name}, counter{name, names::side_key::counter}, queue{name, names::side_key::queue} {}
   key lock;
   key counter;
   key queue;

@@ -23,11 +23,11 @@ struct all_keys {
     keys.reserve(4 * list.size());
     kinds.reserve(list.size());
     for (auto const& [name, kind] : list) keys.push_back({name});
-    for (auto const& [name, kind] : list) keys.push_back({name, names::side::counter});
+    for (auto const& [name, kind] : list) keys.push_back({name, names::side_key::counter});
     for (auto const& [name, kind] : list)
-      keys.push_back({name, is_lock(kind) ? names::side::queue : names::side::permit_queue});
+      keys.push_back({name, is_lock(kind) ? names::side_key::queue : names::side_key::permit_queue});
     for (auto const& [name, kind] : list) {
-      keys.push_back({name, is_lock(kind) ? names::side::readers : names::side::permits});
+      keys.push_back({name, is_lock(kind) ? names::side_key::readers : names::side_key::permits});
       kinds.emplace_back(kind);
     }
   }
@@ -73,7 +73,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
       script.leases.emplace_back(kind);
       // Keys that are there: while a slot is on its way, a cluster refuses scripts of whose keys some are
       // missing.
-      readers.push_back(kind == "read" ? key{name, names::side::readers} : key{name});
+      readers.push_back(kind == "read" ? key{name, names::side_key::readers} : key{name});
     }
   }
   script.keys.insert(script.keys.end(), readers.begin(), readers.end());

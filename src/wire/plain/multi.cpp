@@ -20,8 +20,8 @@ struct all_keys {
     auto const list = split_names(joined);
     keys.reserve(3 * list.size());
     for (auto const name : list) keys.push_back({name});
-    for (auto const name : list) keys.push_back({name, names::side::counter});
-    for (auto const name : list) keys.push_back({name, names::side::queue});
+    for (auto const name : list) keys.push_back({name, names::side_key::counter});
+    for (auto const name : list) keys.push_back({name, names::side_key::queue});
   }
   std::vector<key> keys{};
 };

@@ -22,9 +22,9 @@ extern engine::recipe const lasting_permits;
 struct permit_keys {
   explicit permit_keys(std::string_view name)
       : lock{name},
-        counter{name, names::side::counter},
-        queue{name, names::side::permit_queue},
-        size{name, names::side::permits} {}
+        counter{name, names::side_key::counter},
+        queue{name, names::side_key::permit_queue},
+        size{name, names::side_key::permits} {}
   key lock;
   key counter;
   key queue;

@@ -24,7 +24,7 @@ std::string writer_id(std::string_view owner) { return std::string{owner}; }
 using id_maker = std::string (*)(std::string_view owner);
 
 struct reader_keys : plain::keys {
-  explicit reader_keys(std::string_view name) : plain::keys{name}, readers{name, names::side::readers} {}
+  explicit reader_keys(std::string_view name) : plain::keys{name}, readers{name, names::side_key::readers} {}
   key readers;
 };
 
@@ -51,11 +51,12 @@ call acquire(std::string_view name, acquire_request const& request) {
 }
 /// A reader that comes to a free lock has it for itself, until others come: its id is the text of the key.
 transaction fast_acquire(std::string_view name, acquire_request const& request) {
-  return take_if_free(name, reader_id(request.owner), request.ttl, "GET", {{name, names::side::queue}});
+  return take_if_free(name, reader_id(request.owner), request.ttl, "GET", {{name, names::side_key::queue}});
 }
 call fast_release(owned lease) {
   auto const id = reader_id(lease.owner);
-  return lua::fast_release{.lock = {lease.name}, .queue = {lease.name, names::side::queue}, .owner = id}();
+  return lua::fast_release{
+      .lock = {lease.name}, .queue = {lease.name, names::side_key::queue}, .owner = id}();
 }
 call overtake(std::string_view name, acquire_request const& request) {
   return ask(name, request, reader_id, true);
@@ -89,7 +90,7 @@ call renew(milliseconds ttl, std::span<owned const> leases) {
     script.keys.push_back({lease.name});
     script.owners.emplace_back(ids.emplace_back(IdOf(lease.owner)));
   }
-  for (auto const& lease : leases) script.keys.push_back({lease.name, names::side::readers});
+  for (auto const& lease : leases) script.keys.push_back({lease.name, names::side_key::readers});
   return script();
 }
 

@@ -41,6 +41,10 @@ void load_administration(loader& get) {
   get("RedisModule_Log", redis.log);
   get.optional("RedisModule_GetCommand", redis.get_command);
   get.optional("RedisModule_SetCommandInfo", redis.set_command_info);
+  get.optional("RedisModule_SubscribeToServerEvent", redis.subscribe);
+  get.optional("RedisModule_GetServerInfo", redis.get_server_info);
+  get.optional("RedisModule_FreeServerInfo", redis.free_server_info);
+  get.optional("RedisModule_ServerInfoGetFieldC", redis.server_info_text);
 }
 
 void load_requests_and_replies(loader& get) {

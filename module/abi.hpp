@@ -15,9 +15,17 @@ struct string;
 struct call_reply;
 struct command;
 struct info_context;
+struct server_info;
+
+/// Of the server: what a module may be told of.
+struct event {
+  std::uint64_t id;
+  std::uint64_t version;
+};
 
 using command_function = int (*)(context*, string** words, int count);
 using info_function = void (*)(info_context*, int for_crash_report);
+using event_function = void (*)(context*, event, std::uint64_t kind, void* details);
 
 inline constexpr int ok = 0;
 inline constexpr int failed = 1;
@@ -39,8 +47,20 @@ inline constexpr int notify_string = 1 << 3;
 inline constexpr int notify_hash = 1 << 6;
 inline constexpr int notify_zset = 1 << 7;
 
+inline constexpr int context_replica = 1 << 3;
 inline constexpr int context_cluster = 1 << 5;
+inline constexpr int context_append_only = 1 << 6;
 inline constexpr int context_out_of_memory = 1 << 10;
+inline constexpr int context_loading = 1 << 13;
+inline constexpr int context_active_child = 1 << 18;
+
+inline constexpr std::uint64_t event_role_changed = 0;
+inline constexpr std::uint64_t event_persistence = 1;
+inline constexpr std::uint64_t event_loading = 3;
+inline constexpr std::uint64_t event_replica_changed = 6;
+inline constexpr std::uint64_t event_cron = 8;
+inline constexpr std::uint64_t event_fork = 13;
+inline constexpr std::uint64_t event_config = 16;
 
 /// We say ourselves which keys have changed: a key that is opened for writing needn't be.
 inline constexpr int option_no_implicit_signal = 1 << 1;
@@ -184,6 +204,12 @@ struct functions {
 
   int (*hash_set)(key*, int flags, ...);
   int (*hash_get)(key*, int flags, ...);
+
+  // Null in servers that don't have them.
+  int (*subscribe)(context*, event, event_function);
+  server_info* (*get_server_info)(context*, char const* section);
+  void (*free_server_info)(context*, server_info*);
+  char const* (*server_info_text)(server_info*, char const* field);
 
   int (*replicate)(context*, char const* command, char const* format, ...);
   call_reply* (*call)(context*, char const* command, char const* format, ...);

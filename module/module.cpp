@@ -1,5 +1,6 @@
 // What the server calls when it loads the module.
 
+#include "audience.hpp"
 #include "commands.hpp"
 #include "handlers.hpp"
 #include "statistics.hpp"
@@ -17,6 +18,9 @@ constexpr char const* name = "holdfast";
 /// Another module, loaded later, may want the names of these commands.
 constexpr char const* without_compare = "no-cas";
 
+/// A server that isn't what its version says may have listeners of which the module knows nothing.
+constexpr char const* always_replicate = "always-replicate";
+
 }  // namespace
 
 // The server looks for these two names. NOLINTBEGIN(readability-identifier-naming)
@@ -32,12 +36,17 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
   if (redis.is_module_name_busy(name) != 0) return abi::failed;
   redis.set_module_attributes(context, name, HOLDFAST_MODULE_NUMBER, abi::interface_version);
   auto compare = true;
+  auto watch = true;
   for (auto* const word : std::span{words, static_cast<std::size_t>(count)}) {
-    if (text_of(word) != without_compare) {
-      redis.log(context, "warning", "holdfast: the only argument of the module is %s", without_compare);
+    if (text_of(word) == without_compare) {
+      compare = false;
+    } else if (text_of(word) == always_replicate) {
+      watch = false;
+    } else {
+      redis.log(context, "warning", "holdfast: the arguments of the module are %s and %s", without_compare,
+                always_replicate);
       return abi::failed;
     }
-    compare = false;
   }
   redis.set_module_options(context, abi::option_no_implicit_signal | abi::option_handles_async_loading);
   if (!add_commands(context)) {
@@ -46,10 +55,14 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
   }
   if (compare) add_compare_commands(context);
   make_shared_words();
-  return redis.register_info(context, add_statistics);
+  if (redis.register_info(context, add_statistics) != abi::ok) return abi::failed;
+  listeners = {};  // the module may have been here before, and not have heard of who came meanwhile
+  if (watch) watch_for_listeners(context);
+  return abi::ok;
 }
 
-extern "C" __attribute__((visibility("default"))) int RedisModule_OnUnload(abi::context* /*context*/) {
+extern "C" __attribute__((visibility("default"))) int RedisModule_OnUnload(abi::context* const context) {
+  count_untold_changes(context);
   free_shared_words();
   permits::forget_texts();
   return abi::ok;

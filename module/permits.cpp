@@ -121,10 +121,11 @@ void acquire(request& call) {
     return call.leave_to_the_script();
   if (!is_new && set.score_of(owner)) return call.leave_to_the_script();
   auto const end = call.after(ttl_ms);
+  auto const end_text = end.text();
   owned_string const out{nullptr, last_scores.of(-(known->out + amount))};
   std::array<stored_key::scored, 3> entry{
       {{.member = known->marker.get(), .score = -static_cast<double>(known->out + amount), .text = out.get()},
-       {.member = owner, .score = static_cast<double>(end.when()), .text = end.text()}}};
+       {.member = owner, .score = static_cast<double>(end.when()), .text = end_text.get()}}};
   if (amount == 1) {
     set.add(std::span{entry}.first(2));
   } else {

@@ -1,5 +1,6 @@
 #include "stored_key.hpp"
 
+#include "audience.hpp"
 #include "kept_texts.hpp"
 #include "tokens.hpp"
 
@@ -67,7 +68,7 @@ bool exists(abi::context* const context, abi::string* const name) {
   return !stored_key{context, name}.is_absent();
 }
 
-expiry::expiry(unix_ms const when) : when_{when}, text_{nullptr, last_times.of(when)} {}
+owned_string expiry::text() const { return {nullptr, last_times.of(when_)}; }
 
 void stored_key::changed(int const kind, char const* const event) {
   redis.signal_modified(context_, name_);
@@ -76,7 +77,7 @@ void stored_key::changed(int const kind, char const* const event) {
 
 void stored_key::expire_at(expiry const& when) {
   redis.set_expiry(key_, when.when());
-  redis.replicate(context_, "PEXPIREAT", "ss", name_, when.text());
+  tell([&] { redis.replicate(context_, "PEXPIREAT", "ss", name_, when.text().get()); });
   changed(abi::notify_generic, "expire");
 }
 
@@ -92,14 +93,14 @@ void stored_key::expire_not_before(expiry const& when) {
 void stored_key::remove() {
   if (is_absent()) return;
   redis.delete_key(key_);
-  redis.replicate(context_, "DEL", "s", name_);
+  tell([&] { redis.replicate(context_, "DEL", "s", name_); });
   changed(abi::notify_generic, "del");
 }
 
 void stored_key::remove_with(stored_key& other) {
   redis.delete_key(key_);
   redis.delete_key(other.key_);
-  redis.replicate(context_, "DEL", "ss", name_, other.name_);
+  tell([&] { redis.replicate(context_, "DEL", "ss", name_, other.name_); });
   changed(abi::notify_generic, "del");
   other.changed(abi::notify_generic, "del");
 }
@@ -136,19 +137,19 @@ bool stored_key::write(std::string_view const text, unix_ms const when) {
 
 bool stored_key::set(abi::string* const text, expiry const& when) {
   if (!write(text_of(text), when.when())) return false;
-  redis.replicate(context_, "SET", "ssss", name_, text, word_pxat, when.text());
+  tell([&] { redis.replicate(context_, "SET", "ssss", name_, text, word_pxat, when.text().get()); });
   return true;
 }
 
 bool stored_key::set_without_expiry(abi::string* const text) {
   if (!write(text_of(text), abi::no_expiry)) return false;
-  redis.replicate(context_, "SET", "ss", name_, text);
+  tell([&] { redis.replicate(context_, "SET", "ss", name_, text); });
   return true;
 }
 
 bool stored_key::replace_text(abi::string* const text) {
   if (!write(text_of(text))) return false;
-  redis.replicate(context_, "SET", "sss", name_, text, word_keepttl);
+  tell([&] { redis.replicate(context_, "SET", "sss", name_, text, word_keepttl); });
   changed(abi::notify_string, "set");
   return true;
 }
@@ -193,13 +194,13 @@ bool stored_key::has_member(std::string_view const ending, double const above) c
 
 void stored_key::add(abi::string* const member, double const score) {
   if (redis.zset_add(key_, score, member, nullptr) != abi::ok) return;
-  redis.replicate(context_, "ZADD", "scs", name_, written(score).c_str(), member);
+  tell([&] { redis.replicate(context_, "ZADD", "scs", name_, written(score).c_str(), member); });
   changed(abi::notify_zset, "zadd");
 }
 
 void stored_key::add(abi::string* const member, expiry const& until) {
   redis.zset_add(key_, static_cast<double>(until.when()), member, nullptr);
-  redis.replicate(context_, "ZADD", "sss", name_, until.text(), member);
+  tell([&] { redis.replicate(context_, "ZADD", "sss", name_, until.text().get(), member); });
   changed(abi::notify_zset, "zadd");
 }
 
@@ -208,10 +209,14 @@ void stored_key::add(std::span<scored const> const members) {
   auto const& first = members[0];
   auto const& second = members[1];
   if (members.size() == 2) {
-    redis.replicate(context_, "ZADD", "sssss", name_, first.text, first.member, second.text, second.member);
+    tell([&] {
+      redis.replicate(context_, "ZADD", "sssss", name_, first.text, first.member, second.text, second.member);
+    });
   } else {
-    redis.replicate(context_, "ZADD", "sssssss", name_, first.text, first.member, second.text, second.member,
-                    members[2].text, members[2].member);
+    tell([&] {
+      redis.replicate(context_, "ZADD", "sssssss", name_, first.text, first.member, second.text,
+                      second.member, members[2].text, members[2].member);
+    });
   }
   changed(abi::notify_zset, "zadd");
 }
@@ -220,7 +225,7 @@ void stored_key::remove_member(abi::string* const member) {
   int deleted = 0;
   redis.zset_remove(key_, member, &deleted);
   if (deleted == 0) return;
-  redis.replicate(context_, "ZREM", "ss", name_, member);
+  tell([&] { redis.replicate(context_, "ZREM", "ss", name_, member); });
   changed(abi::notify_zset, "zrem");
   if (is_absent()) redis.notify(context_, abi::notify_generic, "del", name_);
 }
@@ -235,13 +240,13 @@ bool stored_key::has_field(abi::string* const field) const {
 void stored_key::set_field(abi::string* const field) {
   owned_string const mark{context_, "1"};
   redis.hash_set(key_, abi::hash_plain, field, mark.get(), nullptr);
-  redis.replicate(context_, "HSET", "ssc", name_, field, "1");
+  tell([&] { redis.replicate(context_, "HSET", "ssc", name_, field, "1"); });
   changed(abi::notify_hash, "hset");
 }
 
 void stored_key::remove_field(abi::string* const field) {
   redis.hash_set(key_, abi::hash_plain, field, abi::hash_delete, nullptr);
-  redis.replicate(context_, "HDEL", "ss", name_, field);
+  tell([&] { redis.replicate(context_, "HDEL", "ss", name_, field); });
   changed(abi::notify_hash, "hdel");
   if (is_absent()) redis.notify(context_, abi::notify_generic, "del", name_);
 }

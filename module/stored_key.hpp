@@ -43,18 +43,17 @@ class owned_string {
   abi::string* string_;
 };
 
-/// When keys expire. Making its text is a good part of what it costs to replicate a command, so one that was
-/// made is used for all keys, also of the next requests while they mean the same time.
+/// When keys expire. Making its text is a good part of what it costs to replicate a command, so that is made
+/// only when it is needed, and used for all keys, also of the next requests while they mean the same time.
 class expiry {
  public:
-  explicit expiry(unix_ms when);
+  explicit expiry(unix_ms when) : when_{when} {}
 
   [[nodiscard]] unix_ms when() const { return when_; }
-  [[nodiscard]] abi::string* text() const { return text_.get(); }
+  [[nodiscard]] owned_string text() const;
 
  private:
   unix_ms when_;
-  owned_string text_;
 };
 
 /// The time that a score says, which may be any number: one that a key can end at.

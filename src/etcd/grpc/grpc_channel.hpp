@@ -66,6 +66,7 @@ class grpc_channel final : public channel {
   [[nodiscard]] std::shared_ptr<keep_alive_stream> open_keep_alive();
   void on_alive(keep_alive_stream const& from, etcdserverpb::LeaseKeepAliveResponse const& answer);
   [[nodiscard]] std::shared_ptr<watch_stream> open_watch();
+  void begin_watch(std::uint64_t number, etcdserverpb::WatchRequest const& request, status const& found);
   void on_watch(watch_stream& from, etcdserverpb::WatchResponse const& answer);
   void on_watches_over(watch_stream const& ended, std::size_t at);
   void on_stream_over();
@@ -93,7 +94,7 @@ class grpc_channel final : public channel {
   /// Of each stream that hasn't ended, those without an answer; etcd answers those of one lease in order.
   std::map<keep_alive_stream const*, std::list<asked_lease>> unanswered_;
   std::shared_ptr<watch_stream> watches_;
-  std::map<std::uint64_t, watch_stream const*> watched_;
+  std::map<std::uint64_t, watch_stream const*> watched_;  ///< null: it isn't sent yet
 };
 
 }  // namespace holdfast::etcd

@@ -56,13 +56,21 @@ class stream final : public ::grpc::ClientBidiReactor<Request, Response>,
   }
 
   void send(Request request) {
+    queue(std::move(request));
+    send_queued();
+  }
+
+  /// The same in two steps, of which the first calls nothing: it may be made under a lock that says in what
+  /// order requests go.
+  void queue(Request request) {
+    std::lock_guard const hold{guard_};
+    if (!ended_) outgoing_.push_back(std::move(request));
+  }
+  void send_queued() {
     Request const* next = nullptr;
     {
       std::lock_guard const hold{guard_};
-      if (ended_) return;
-      outgoing_.push_back(std::move(request));
-      if (!begun_) return;
-      if (std::exchange(writing_, true)) return;
+      if (ended_ || !begun_ || outgoing_.empty() || std::exchange(writing_, true)) return;
       next = &outgoing_.front();
       this->AddHold();
     }

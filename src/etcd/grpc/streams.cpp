@@ -121,43 +121,57 @@ void grpc_channel::on_watches_over(watch_stream const& ended, std::size_t at) {
 
 void grpc_channel::watch(std::uint64_t number, std::string const& key, std::string const& end,
                          std::int64_t from_revision, interest in) {
-  when_ready([this, number, key, end, from_revision, in](status const& found) {
-    signals_blocked const for_new_threads;
-    auto const over = found.ok() ? open_watch() : nullptr;
-    if (!over) {
-      events_.watch_over(number);
-      return;
-    }
-    {
-      guard hold{mutex_};
-      if (watches_ != over) {  // it has ended meanwhile
-        hold.unlock();
-        events_.watch_over(number);
-        return;
-      }
-      watched_.emplace(number, over.get());
-    }
-    etcdserverpb::WatchRequest request;
-    auto& wanted = *request.mutable_create_request();
-    wanted.set_key(key);
-    wanted.set_range_end(end);
-    wanted.set_start_revision(from_revision);
-    if (in == interest::deletion) wanted.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
-    if (in == interest::addition) wanted.add_filters(etcdserverpb::WatchCreateRequest::NODELETE);
-    wanted.set_watch_id(static_cast<std::int64_t>(number));
-    over->send(std::move(request));
+  {
+    guard const hold{mutex_};
+    watched_.emplace(number, nullptr);
+  }
+  etcdserverpb::WatchRequest request;
+  auto& wanted = *request.mutable_create_request();
+  wanted.set_key(key);
+  wanted.set_range_end(end);
+  wanted.set_start_revision(from_revision);
+  if (in == interest::deletion) wanted.add_filters(etcdserverpb::WatchCreateRequest::NOPUT);
+  if (in == interest::addition) wanted.add_filters(etcdserverpb::WatchCreateRequest::NODELETE);
+  wanted.set_watch_id(static_cast<std::int64_t>(number));
+  when_ready([this, number, request = std::move(request)](status const& found) {
+    begin_watch(number, request, found);
   });
+}
+
+/// Unless it was cancelled meanwhile.
+void grpc_channel::begin_watch(std::uint64_t number, etcdserverpb::WatchRequest const& request,
+                               status const& found) {
+  signals_blocked const for_new_threads;
+  auto const over = found.ok() ? open_watch() : nullptr;
+  guard hold{mutex_};
+  auto const known = watched_.find(number);
+  if (known == watched_.end()) return;
+  if (!over || watches_ != over) {  // it has ended meanwhile
+    watched_.erase(known);
+    hold.unlock();
+    events_.watch_over(number);
+    return;
+  }
+  known->second = over.get();
+  over->queue(request);  // a cancellation comes behind it
+  hold.unlock();
+  over->send_queued();
 }
 
 void grpc_channel::unwatch(std::uint64_t number) {
   guard hold{mutex_};
-  if (watched_.erase(number) == 0 || !watches_) return;
+  auto const known = watched_.find(number);
+  if (known == watched_.end()) return;
+  auto const is_on_its_way = known->second != nullptr && known->second == watches_.get();
+  watched_.erase(known);
+  if (!is_on_its_way) return;
   auto const over = watches_;
-  hold.unlock();
-  signals_blocked const for_new_threads;
   etcdserverpb::WatchRequest request;
   request.mutable_cancel_request()->set_watch_id(static_cast<std::int64_t>(number));
-  over->send(std::move(request));
+  over->queue(std::move(request));
+  hold.unlock();
+  signals_blocked const for_new_threads;
+  over->send_queued();
 }
 
 void grpc_channel::on_watch(watch_stream& from, etcdserverpb::WatchResponse const& answer) {

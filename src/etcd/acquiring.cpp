@@ -44,7 +44,7 @@ void acquiring::finish_failed(attempt_ptr const& asked, response<Answer> const& 
   finish(asked, server_.no_outcome<engine::verdict>(answer));
 }
 template void acquiring::finish_failed(attempt_ptr const&,
-                                       response<outcome> const&);  // acquiring_permits.cpp
+                                       response<outcome> const&);  // acquiring_permits.cpp, _aside.cpp
 
 void acquiring::fail(attempt_ptr const& asked, std::string const& reason) {
   finish(asked, {.content = engine::failed{.reason = std::make_shared<error const>(
@@ -58,6 +58,7 @@ void acquiring::begin(attempt_ptr const& asked) {
     own.revision = 0;
     own.holds = false;
     own.unsure = false;
+    own.aside.clear();
   }
   if (++asked->beginnings > most_beginnings) {
     finish(asked, {.content = engine::failed{
@@ -92,6 +93,7 @@ void acquiring::make_keys(attempt_ptr const& asked) {
   auto const& own = *asked->own;
   transaction request{.when = own_keys::all(own, std::int64_t{0})};
   own_keys::add_puts(request.then, own);
+  if (!own.aside.empty()) request.then.emplace_back(remove{own.aside});
   own_keys::add_reads(request.otherwise, own);
   for (auto const& name : own.names) request.otherwise.emplace_back(oldest_of(prefix_, name));
   if (asked->queues()) {
@@ -100,8 +102,8 @@ void acquiring::make_keys(attempt_ptr const& asked) {
     for (auto const& name : own.names) {
       for (auto const& [first, end] : waits_for(prefix_, own, name))
         request.when.push_back({.key = first, .end = end, .equals = std::int64_t{0}});
-      if (asked->aside) request.otherwise.emplace_back(newest_of(prefix_, name));
     }
+    if (asked->aside) ask_aside(request, own);
   }
   server_.transact(std::move(request), asked->send,
                    [this, asked](response<outcome>&& answer) { on_made(asked, std::move(answer)); });
@@ -130,11 +132,12 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
   auto const revision = answer.value.revision;
   if (answer.value.succeeded) {
     own.revision = revision;
+    auto const changes = own.keys.size() + (std::exchange(own.aside, {}).empty() ? 0 : 1);
     if (!asked->queues()) {
       finish_granted(asked);
       return;
     }
-    queue_position const position{own, std::move(answer.value), own.keys.size()};
+    queue_position const position{own, std::move(answer.value), changes};
     own.ahead = position.others;
     on_position(asked, position, revision);
     return;
@@ -148,26 +151,12 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
     on_others(asked, std::move(answer.value));
   } else if (made_before.size() == own.keys.size() && std::ranges::all_of(made_before, by_same_request)) {
     own.revision = made_before.front().create_revision;
+    own.aside.clear();
     own.ahead = answers.at(own.keys.size()).count;
     look(asked);
   } else {
     remove_stale(asked, made_before);
   }
-}
-
-void acquiring::on_others(attempt_ptr const& asked, outcome&& answer) {
-  auto const count = asked->own->names.size();
-  auto const oldest = std::span{answer.answers}.subspan(count, count);
-  auto const busy = std::ranges::find_if(oldest, [](found const& each) { return !each.keys.empty(); });
-  if (busy == oldest.end()) {
-    finish_busy(asked, busy_behind(*asked->own, {}));
-    return;
-  }
-  auto const at = static_cast<std::size_t>(busy - oldest.begin());
-  // The newest one: it goes last, unless somebody else comes.
-  if (asked->aside)
-    watching_.watch(asked->own, answer.answers.at(2 * count + at).keys.front().key, answer.revision + 1);
-  finish_busy(asked, busy_behind(*asked->own, *busy));
 }
 
 /// An earlier owner of ours has left them: they are under our lease, and nobody has these names under it any
@@ -193,6 +182,7 @@ void acquiring::give_up_keys(place& own) {
   places::leave_behind(own);
   places_.give_lease(own);
   own.keys.clear();
+  own.aside.clear();
   own.revision = 0;
   own.unsure = false;
 }
@@ -328,13 +318,13 @@ void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>
   // The engine forgets who has tried in vain, though an earlier copy of the request may still be carried out.
   auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !asked->join;
   // Any of its requests may have made the key, not the last one alone.
-  if (own->revision != 0 || own->unsure) {
+  if (own->revision != 0 || own->unsure || !own->aside.empty()) {
     if (auto* const failure = std::get_if<engine::failed>(&result.content)) failure->sent = true;
     if (auto* const refusal = std::get_if<engine::refused>(&result.content)) refusal->resent = true;
   }
   auto done = std::exchange(asked->done, {});
   done(std::move(result));
-  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty();
+  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty() || !own->aside.empty();
   if (!waits && (!own->unsure || forgotten) && !own->has_more_steps()) {
     if (own->unsure) places::leave_behind(*own);
     places_.drop(own);

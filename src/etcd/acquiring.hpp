@@ -73,14 +73,23 @@ class acquiring {
   void on_made(attempt_ptr const& asked, response<outcome>&& answer);
   /// False: it wasn't carried out, and what follows is under way.
   [[nodiscard]] bool was_carried_out(attempt_ptr const& asked, response<outcome> const& answer);
-  /// It hasn't made keys, as there are others.
-  void on_others(attempt_ptr const& asked, outcome&& answer);
   void remove_stale(attempt_ptr const& asked, std::span<key_value const> stale);
   /// If all are as they were made, and goes on.
   void remove_own(attempt_ptr const& asked, std::function<void()> then);
   void give_up_keys(place& own);
   void carry_out(attempt_ptr const& asked, transaction request, std::function<void()> then);
   void on_looked(attempt_ptr const& asked, response<outcome>&& answer);
+
+  // Of those that make no keys for now, as there are others: acquiring_aside.cpp.
+  struct last_place {
+    std::string key{};
+    std::int64_t revision = 0;  ///< of the store, in which it was the last one
+  };
+  void ask_aside(transaction& request, place const& own) const;
+  void on_others(attempt_ptr const& asked, outcome&& answer);
+  void stand_aside(attempt_ptr const& asked, std::string const& aside, last_place const& last,
+                   engine::busy&& reply);
+  void watch_aside(place_ptr const& own, found const& queue, last_place const& last, std::int64_t revision);
 
   // The same of permits: acquiring_permits.cpp.
   struct permit_terms;

@@ -61,6 +61,14 @@ std::int64_t lease_in(std::string_view digits) {
 
 std::string place(std::string_view folder, std::int64_t lease) { return below(folder, digits_of(lease)); }
 
+std::string those_aside(std::string_view prefix, std::string_view name) {
+  return std::string{prefix}.append(name).append(":holdfast_aside:");
+}
+
+std::string aside(std::string_view prefix, std::string_view name, std::int64_t lease) {
+  return those_aside(prefix, name).append(digits_of(lease));
+}
+
 std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner) {
   return below(folder, reads)
       .append(digits_of(lease))

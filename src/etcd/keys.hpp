@@ -30,6 +30,10 @@ inline constexpr std::string_view mark{"holdfast "};
 /// The place of the owner of that lease.
 [[nodiscard]] std::string place(std::string_view folder, std::int64_t lease);
 
+/// What the keys of those begin with that stand aside as that name is busy. No lock waits for them.
+[[nodiscard]] std::string those_aside(std::string_view prefix, std::string_view name);
+[[nodiscard]] std::string aside(std::string_view prefix, std::string_view name, std::int64_t lease);
+
 /// The place of a reader, which is under that lease. Many owners of a client may read at a time, so the
 /// number of the owner id is in it.
 [[nodiscard]] std::string reading_place(std::string_view folder, std::int64_t lease, std::string_view owner);

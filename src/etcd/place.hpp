@@ -31,11 +31,14 @@ struct place {
   std::vector<std::string> keys{};    ///< of its names, in their order; none until the lease is granted
   std::int64_t revision = 0;          ///< in which the keys were made; 0: as far as is known there are none
   std::int64_t seen = 0;              ///< the newest revision of the store in which a renewal has found it
-  std::int64_t ahead = 0;             ///< at most so many are before it
-  bool unsure = false;                ///< a request without an answer may make the key, perhaps only later
-  bool holds = false;                 ///< it was the first one
-  std::uint64_t watch = 0;            ///< of the key before it; 0: none
-  std::string watched{};              ///< that key
+  /// Of several names: its key among those that stand aside; empty: it isn't there.
+  std::string aside{};
+  std::int64_t aside_revision = 0;  ///< in which that was made
+  std::int64_t ahead = 0;           ///< at most so many are before it
+  bool unsure = false;              ///< a request without an answer may make the key, perhaps only later
+  bool holds = false;               ///< it was the first one
+  std::uint64_t watch = 0;          ///< of the key before it; 0: none
+  std::string watched{};            ///< that key
   /// The same of its own keys when it holds them; of permits before that: of the places that it waits for,
   /// and of the key with their number.
   std::map<std::string, std::uint64_t> watches{};

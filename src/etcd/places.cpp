@@ -64,6 +64,7 @@ void places::drop(place_ptr const& left) noexcept {
   watching_.unwatch(*left);
   give_lease(*left);
   left->keys.clear();
+  left->aside.clear();
   left->revision = 0;
   left->seen = 0;
   left->holds = false;
@@ -77,6 +78,7 @@ void places::drop(place_ptr const& left) noexcept {
 void places::leave_behind(place& left) {
   if (!left.lease || left.lease->over) return;
   for (auto const& each : left.keys) leases::leave_behind(*left.lease, each);
+  if (!left.aside.empty()) leases::leave_behind(*left.lease, left.aside);
 }
 
 void places::on_lease_over(lease_ptr const& gone) {

@@ -59,6 +59,7 @@ void releasing::begin(place_ptr const& left, scripting::send_options const& send
   left->watching.disarm();
   left->end.disarm();
   watching_.unwatch(*left);
+  if (!left->aside.empty() && left->lease) stop_standing_aside(*left);
   auto const had_lock = left->holds;
   auto const report = [this, left, done, had_lock](engine::answer<ownership>&& result) {
     places_.drop(left);
@@ -89,6 +90,14 @@ void releasing::begin(place_ptr const& left, scripting::send_options const& send
     // A copy that was carried out before leaves nothing.
     auto const still_held = answer.value.succeeded || answer.resent;
     report({.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at});
+  });
+}
+
+/// Nobody waits for the answer.
+void releasing::stop_standing_aside(place& left) {
+  auto const key = std::exchange(left.aside, {});
+  server_.transact({.then = {remove{key}}}, {}, [lease = left.lease, key](response<outcome>&& answer) {
+    if (!answer.ok() && !lease->over) leases::leave_behind(*lease, key);
   });
 }
 

@@ -35,6 +35,7 @@ class releasing {
   /// The same for the place of an owner; there may be none.
   void give_back_of(std::string_view owner, scripting::send_options const& send, released_handler done);
   void begin(place_ptr const& left, scripting::send_options const& send, released_handler const& done);
+  void stop_standing_aside(place& left);
   void remove_each(place_ptr const& left, scripting::send_options const& send,
                    std::function<void(bool some_were_left)> then);
 

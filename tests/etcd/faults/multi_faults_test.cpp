@@ -1,5 +1,6 @@
 // What becomes of locks over several names in moments that no test can hold real members in.
 
+#include "multi_faults.hpp"
 #include "store.hpp"
 #include "support/eventually.hpp"
 
@@ -9,8 +10,6 @@
 #include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 
-#include <atomic>
-#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -20,8 +19,6 @@ namespace holdfast::test {
 namespace {
 
 using etcd::stepping_aside;
-using testing::IsEmpty;
-using testing::SizeIs;
 
 TEST(stepping_aside, changes_each_time_that_the_wait_has_doubled) {
   EXPECT_FALSE(stepping_aside{0s}.aside);
@@ -37,43 +34,6 @@ TEST(stepping_aside, changes_each_time_that_the_wait_has_doubled) {
   EXPECT_EQ(stepping_aside{2500ms}.left, 1500ms);
   EXPECT_EQ(stepping_aside{5s}.left, 3s);
 }
-
-class etcd_multi_faults : public testing::Test {
- protected:
-  etcd_multi_faults() { the_store().set_terms(1, 1); }
-
-  static std::size_t places(std::string const& name) { return the_store().keys(name + "/").size(); }
-  /// A caller in a thread of its own, who takes a and b of these names, and holds them until it is told to
-  /// go. It gives up at its end.
-  class waiter {
-   public:
-    waiter(client& from, std::string const& name)
-        : thread_{[this, &from, name](std::stop_token const& stop) {
-            multi_mutex both{from, {name + "_a", name + "_b"}, {.ttl = 3s}};
-            try {
-              auto held = both.acquire(stop);
-              entered_ = true;
-              EXPECT_TRUE(eventually([&] { return stop.stop_requested(); }));
-              EXPECT_TRUE(held.valid());
-              EXPECT_EQ(held.release(), release_result::released);
-            } catch (error const&) {
-              return;  // nobody waits for it any more
-            }
-          }} {}
-    [[nodiscard]] bool entered() const { return entered_; }
-    void go() {
-      thread_.request_stop();
-      thread_.join();
-    }
-
-   private:
-    std::atomic<bool> entered_ = false;
-    std::jthread thread_;
-  };
-
-  client etcd_{"etcd://memory", {.patience = wait_limit}};
-  client other_{"etcd://memory", {.patience = wait_limit}};
-};
 
 TEST_F(etcd_multi_faults, a_request_that_is_carried_out_behind_the_release_leaves_no_key) {
   mutex lasting{etcd_, "multi_lasting", {.ttl = 3s}};

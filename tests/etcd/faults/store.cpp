@@ -11,53 +11,7 @@
 namespace holdfast::test {
 namespace {
 
-using std::chrono::milliseconds;
 using guard = std::lock_guard<std::mutex>;
-
-/// Answers at once. Nobody is told of what happens to keys: whoever waits asks again.
-class memory_channel final : public etcd::channel {
- public:
-  explicit memory_channel(etcd::channel_events events) : events_{std::move(events)} {}
-
-  void transact(etcd::transaction const& request, milliseconds /*timeout*/,
-                handler<etcd::outcome> done) override {
-    if (auto answer = the_store().transact(request)) {
-      done(std::move(answer->first), std::move(answer->second));
-    } else {
-      done({.type = etcd::status::kind::unreachable, .sent = true, .text = "no answer"}, {});
-    }
-  }
-  void grant(std::chrono::seconds ttl, milliseconds /*timeout*/, handler<etcd::lease_grant> done) override {
-    if (auto const given = the_store().grant(ttl)) {
-      done({.sent = true}, *given);
-    } else {
-      done({.type = etcd::status::kind::unreachable, .sent = true, .text = "no answer"}, {});
-    }
-  }
-  void revoke(std::int64_t lease, milliseconds /*timeout*/, std::function<void(etcd::status)> done) override {
-    the_store().revoke(lease);
-    done({.sent = true});
-  }
-  void time_to_live(std::int64_t lease, milliseconds /*timeout*/, handler<etcd::lease_time> done) override {
-    done({.sent = true}, {.left = the_store().ttl_of(lease)});
-  }
-  void examine(milliseconds /*timeout*/, std::function<void(etcd::cluster_view)> done) override { done({}); }
-  void keep_alive(std::int64_t lease, std::uint64_t number) override {
-    auto const answer = [lease, number, alive = events_.alive] {
-      alive(lease, number, the_store().ttl_of(lease), the_store().term_of_keep_alives());
-    };
-    if (!the_store().hold_keep_alive(answer)) answer();
-  }
-  void watch(std::uint64_t number, std::string const& /*key*/, std::string const& /*end*/,
-             std::int64_t /*from_revision*/, interest /*wanted*/) override {
-    the_store().note_watch(number, [over = events_.watch_over, number] { over(number); });
-  }
-  void unwatch(std::uint64_t number) override { the_store().forget_watch(number); }
-  void go_on_to_next() override { events_.keep_alive_broken({}); }
-
- private:
-  etcd::channel_events const events_;
-};
 
 /// An end of one zero byte: there is none.
 bool in(etcd::range const& wanted, std::string const& key) {
@@ -162,28 +116,58 @@ int store::grants_without_answer() const {
   return grants_without_answer_;
 }
 
-void store::note_watch(std::uint64_t number, std::function<void()> end) {
+void store::note_watch(std::uint64_t number, watch added) {
   guard const hold{guard_};
-  watches_.insert_or_assign(number, std::move(end));
+  auto const gone = told_of_ && added.key.starts_with(*told_of_) && !keys_.contains(added.key);
+  if (gone) {
+    added.deleted();
+  } else {
+    watches_.insert_or_assign({added.of, number}, std::move(added));
+  }
 }
 
-void store::forget_watch(std::uint64_t number) {
+void store::forget_watch(void const* of, std::uint64_t number) {
   guard const hold{guard_};
-  watches_.erase(number);
+  watches_.erase({of, number});
+}
+
+void store::tell_of(std::string beginning) {
+  guard const hold{guard_};
+  told_of_ = std::move(beginning);
+}
+
+std::int64_t store::watchers(std::string const& key) const {
+  guard const hold{guard_};
+  return std::ranges::count_if(watches_, [&](auto const& each) {
+    return each.second.key == key && each.second.wanted == etcd::channel::interest::deletion;
+  });
 }
 
 void store::end_watches() {
-  std::map<std::uint64_t, std::function<void()>> all;
+  decltype(watches_) all;
   {
     guard const hold{guard_};
     all.swap(watches_);
   }
-  for (auto const& [number, end] : all) end();
+  for (auto const& [number, each] : all) each.end();
 }
 
 void store::remove(std::string const& key) {
   guard const hold{guard_};
-  keys_.erase(key);
+  erase({.key = key});
+}
+
+/// Whoever is told only notes that, so it is called under the lock.
+void store::erase(etcd::remove const& gone) {
+  auto const is_gone = [&](auto const& key) { return in({.key = gone.key, .end = gone.end}, key); };
+  std::erase_if(keys_, [&](auto const& each) { return is_gone(each.first); });
+  if (!told_of_) return;
+  std::erase_if(watches_, [&](auto const& each) {
+    auto const& key = each.second.key;
+    if (!is_gone(key) || !key.starts_with(*told_of_)) return false;
+    each.second.deleted();
+    return true;
+  });
 }
 
 bool store::holds_back() const {
@@ -244,6 +228,7 @@ std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::tran
   auto const [what, meanwhile] = std::move(fates.front());
   fates.pop_front();
   std::optional<std::pair<etcd::status, etcd::outcome>> answer;
+  if (what == fate::refused) return refusal();
   if (what == fate::held_back) {
     held_back_ = request;
   } else {
@@ -320,8 +305,7 @@ etcd::found store::carry_out(etcd::operation const& one) {
     return {};
   }
   if (auto const* const gone = std::get_if<etcd::remove>(&one)) {
-    std::erase_if(keys_,
-                  [&](auto const& each) { return in({.key = gone->key, .end = gone->end}, each.first); });
+    erase(*gone);
     return {};
   }
   auto const& wanted = std::get<etcd::range>(one);
@@ -354,13 +338,3 @@ std::pair<etcd::status, etcd::outcome> store::carry_out(etcd::transaction const&
 }
 
 }  // namespace holdfast::test
-
-namespace holdfast::etcd {
-
-/// In place of the library's own, which loads the shared object.
-std::unique_ptr<channel> open(settings const& /*to*/, channel_events const& events,
-                              std::string const& /*url*/) {
-  return std::make_unique<test::memory_channel>(events);
-}
-
-}  // namespace holdfast::etcd

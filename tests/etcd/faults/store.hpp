@@ -28,6 +28,7 @@ class store {
     answered,   ///< as usual
     held_back,  ///< it gets no answer, and isn't carried out yet
     lost,       ///< it is carried out, and its answer is lost
+    refused,    ///< for want of rights
   };
   /// The next one that puts a key, and has no fate yet, gets that. Another program does that behind it.
   void next_put(fate what, std::optional<etcd::operation> meanwhile = {});
@@ -57,6 +58,10 @@ class store {
   void answer_keep_alive();
   /// Of that client and all others: a member has stopped.
   void end_watches();
+  /// From now on watches of keys that begin so are told of their end; others never are.
+  void tell_of(std::string beginning);
+  /// How many wait for the end of that key; its holder watches it for any change.
+  [[nodiscard]] std::int64_t watchers(std::string const& key) const;
 
   /// By another program.
   void remove(std::string const& key);
@@ -69,8 +74,15 @@ class store {
   [[nodiscard]] bool has_lease(std::int64_t lease) const;
 
   // For the channel.
-  void note_watch(std::uint64_t number, std::function<void()> end);
-  void forget_watch(std::uint64_t number);
+  struct watch {
+    std::string key{};
+    etcd::channel::interest wanted = etcd::channel::interest::deletion;
+    std::function<void()> deleted{};
+    std::function<void()> end{};  ///< ends it
+    void const* of = nullptr;     ///< the channel, each of which has its own numbers
+  };
+  void note_watch(std::uint64_t number, watch added);
+  void forget_watch(void const* of, std::uint64_t number);
   /// Nothing: it gets no answer.
   [[nodiscard]] std::optional<std::pair<etcd::status, etcd::outcome>> transact(
       etcd::transaction const& request);
@@ -87,11 +99,12 @@ class store {
   [[nodiscard]] etcd::found carry_out(etcd::operation const& one);
   [[nodiscard]] std::pair<etcd::status, etcd::outcome> carry_out(etcd::transaction const& request);
   void do_meanwhile();
+  void erase(etcd::remove const& gone);
 
   mutable std::mutex guard_;
   std::map<std::string, etcd::key_value> keys_;
   std::map<std::int64_t, std::chrono::seconds> leases_;
-  std::map<std::uint64_t, std::function<void()>> watches_;  ///< what ends them
+  std::map<std::pair<void const*, std::uint64_t>, watch> watches_;
   std::int64_t revision_ = 1;
   std::int64_t last_lease_ = 0x100;
   std::uint64_t term_ = 1;
@@ -107,6 +120,7 @@ class store {
   std::string changed_meanwhile_{};  ///< a key; empty: none
   std::function<std::string(std::string const&)> change_{};
   std::vector<std::string> behind_reads_;
+  std::optional<std::string> told_of_{};
   bool refuses_next_read_ = false;
   bool holds_keep_alives_ = false;
   std::deque<std::function<void()>> keep_alives_;

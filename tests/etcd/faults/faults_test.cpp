@@ -231,6 +231,15 @@ TEST_F(etcd_faults, an_acquisition_that_fails_behind_the_place_that_it_made_leav
   EXPECT_TRUE(other.valid());
 }
 
+/// FOUND 464. The member that got it may stand still.
+TEST_F(etcd_faults, a_try_whose_first_copy_got_no_answer_is_sent_again) {
+  client soon{url, {.connect_timeout = 10ms}};
+  mutex lock{soon, "sent_again", {.ttl = 3s}};
+  (void)lock.acquire().release();  // its lease is there
+  the_store().next_put(store::fate::lost);
+  EXPECT_TRUE(lock.try_acquire());
+}
+
 /// Keep-alives get no answer.
 class etcd_without_keep_alives : public etcd_faults {
  protected:

@@ -9,7 +9,13 @@
 #include <holdfast/client.hpp>
 #include <holdfast/fence.hpp>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 
 namespace holdfast::test {
@@ -151,6 +157,50 @@ TEST_F(etcd_fence_faults, a_key_that_changes_in_between_is_read_again) {
   EXPECT_EQ(the_store().value("between.log"), "abc");
   the_store().carry_out();
   EXPECT_EQ(the_store().value("between.log"), "abc");
+}
+
+/// FOUND 475.
+TEST_F(etcd_fence_faults, writes_that_wait_for_others_do_not_wait_for_their_time_outs_too) {
+  constexpr std::size_t count = 8;
+  std::mutex guard;
+  std::multiset<int> requests_until_failure;
+  client etcd{"etcd://memory", {.connect_timeout = 500ms, .reply_timeout = 1s}};
+  fence orders{etcd, "outage"};
+  the_store().answer_transactions(false);
+  for (std::size_t i = 0; i != count; ++i) {
+    orders.async_set("outage.total", "1", 7, [&](std::optional<fence_result>, std::exception_ptr const& why) {
+      EXPECT_TRUE(why);
+      std::lock_guard const hold{guard};
+      requests_until_failure.insert(the_store().transactions_without_answer());
+    });
+  }
+  EXPECT_TRUE(eventually([&] {
+    std::lock_guard const hold{guard};
+    return requests_until_failure.size() == count;
+  }));
+  the_store().answer_transactions(true);
+  // Most fail without a request of their own.
+  EXPECT_LE(std::set<int>(requests_until_failure.begin(), requests_until_failure.end()).size(), count / 2);
+}
+
+/// FOUND 475.
+TEST_F(etcd_fence_faults, a_write_ends_though_others_write_all_the_time) {
+  client etcd{"etcd://memory", {.connect_timeout = 100ms, .reply_timeout = 200ms}};
+  fence orders{etcd, "crowd"};
+  auto const until = std::chrono::steady_clock::now() + wait_limit;
+  std::atomic<bool> too_long = false;
+  the_store().before_puts([&, number = 0]() mutable -> etcd::operation {
+    too_long = std::chrono::steady_clock::now() > until;
+    if (too_long) return etcd::range{.key = "crowd"};
+    return etcd::put{.key = "crowd:holdfast_fence",
+                     .value = "holdfast fence 7\nother:1 " + std::to_string(++number)};
+  });
+  auto const [code, what] = failure_of([&] { (void)orders.set("crowd.total", "1", 7); });
+  the_store().before_puts({});
+  EXPECT_FALSE(too_long);
+  EXPECT_EQ(code, errc::refused);
+  EXPECT_THAT(what, HasSubstr("others write to it all the time"));
+  EXPECT_EQ(the_store().value("crowd.total"), "");
 }
 
 }  // namespace

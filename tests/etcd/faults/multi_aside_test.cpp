@@ -7,13 +7,16 @@
 #include <gmock/gmock.h>
 
 #include <holdfast/client.hpp>
+#include <holdfast/multi_mutex.hpp>
 #include <holdfast/mutex.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -123,6 +126,21 @@ TEST_F(etcd_multi_faults, a_late_copy_leaves_nobody_standing_aside_who_has_gone)
   ASSERT_THAT(aside("ghost_a"), SizeIs(1));
   EXPECT_TRUE(eventually([] { return aside("ghost_a").empty(); }));
   EXPECT_TRUE(keeps_the_lease.valid());
+}
+
+/// FOUND 472. Each of these callers waits for less than a second, and somebody always does.
+TEST_F(etcd_multi_faults, callers_who_follow_one_another_step_aside_together) {
+  auto busy = mutex(other_, "follow_a").acquire();
+  multi_mutex both{etcd_, {"follow_a", "follow_b"}, {.ttl = 3s}};
+  std::atomic<bool> enough = false;
+  std::vector<std::jthread> callers;
+  for (auto const time : {500ms, 600ms, 700ms, 800ms}) {
+    callers.emplace_back([&, time] {
+      while (!enough) EXPECT_FALSE(both.try_acquire_for(time));
+    });
+  }
+  EXPECT_TRUE(eventually([] { return !aside("follow_a").empty(); }));
+  enough = true;
 }
 
 }  // namespace

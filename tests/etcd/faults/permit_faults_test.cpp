@@ -236,5 +236,37 @@ TEST_F(etcd_permit_faults, a_place_that_is_wanted_again_is_not_swept_away) {
   EXPECT_THAT(the_store().keys("permits_again/permit-3-"), SizeIs(1));
 }
 
+/// FOUND 473. What sweeps away the place that was left behind is itself late.
+TEST_F(etcd_permit_faults, a_late_sweep_takes_no_place_away_that_is_wanted_again) {
+  mutex lasting{etcd_, "lasting_swept", {.ttl = 3s}};
+  auto const keeps_the_lease = lasting.acquire();
+  expiring_semaphore slots{etcd_, "permits_swept", 0, {.ttl = 3s}};
+  slots.set_permits(3);
+  (void)slots.acquire();  // it knows the number by now
+  auto const set = [](std::string const& text) {
+    return etcd::put{.key = "permits_swept/size", .value = "holdfast size " + text};
+  };
+  the_store().next_put(store::fate::held_back, set("2 another:r1"));
+  the_store().next_put(store::fate::answered);  // the copy
+  the_store().next_put(store::fate::held_back, set("3 another:r2"));
+  auto held = slots.acquire();
+  the_store().next_removal(store::fate::held_back);
+  ASSERT_TRUE(eventually([] { return the_store().are_decided(); }));
+  the_store().carry_out();
+  EXPECT_THAT(the_store().keys("permits_swept/permit-3-"), SizeIs(1));
+  EXPECT_EQ(held.release(), release_result::released);
+}
+
+/// FOUND 476.
+TEST_F(etcd_permit_faults, a_latch_whose_time_was_over_before_it_was_put_is_set_anew) {
+  latch opens{etcd_, "latch_short", {.expires_after = 90s}};
+  for (int i = 0; i != 2; ++i) the_store().next_put(store::fate::no_lease);
+  EXPECT_TRUE(opens.try_set_count(2));
+  EXPECT_EQ(opens.count(), 2);
+  latch never{etcd_, "latch_never", {.expires_after = 90s}};
+  for (int i = 0; i != 3; ++i) the_store().next_put(store::fate::no_lease);
+  EXPECT_EQ(code_of([&] { (void)never.try_set_count(2); }), errc::refused);
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -23,6 +23,10 @@ std::pair<etcd::status, etcd::outcome> refusal() {
   return {{.type = etcd::status::kind::unauthorized, .sent = true, .text = "no right"}, {}};
 }
 
+std::pair<etcd::status, etcd::outcome> lost_lease() {
+  return {{.type = etcd::status::kind::no_such_lease, .sent = true}, {}};
+}
+
 }  // namespace
 
 store& the_store() {
@@ -104,6 +108,21 @@ void store::change_meanwhile(std::string const& key, std::function<std::string(s
   guard const hold{guard_};
   changed_meanwhile_ = key;
   change_ = std::move(to);
+}
+
+void store::answer_transactions(bool answered) {
+  guard const hold{guard_};
+  answers_transactions_ = answered;
+}
+
+int store::transactions_without_answer() const {
+  guard const hold{guard_};
+  return transactions_without_answer_;
+}
+
+void store::before_puts(std::function<etcd::operation()> deed) {
+  guard const hold{guard_};
+  before_puts_ = std::move(deed);
 }
 
 void store::answer_grants(bool answered) {
@@ -214,7 +233,15 @@ bool store::has_lease(std::int64_t lease) const {
 
 std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::transaction const& request) {
   guard const hold{guard_};
+  if (!answers_transactions_) {
+    ++transactions_without_answer_;
+    return std::nullopt;
+  }
   auto const now = kind_of(request);
+  if (now == kind::put && before_puts_) {
+    ++revision_;
+    (void)carry_out(before_puts_());
+  }
   if (now != kind::put && std::exchange(refuses_next_read_, false)) return refusal();
   auto& fates = fates_[now];
   if (now != kind::put && !behind_reads_.empty()) {
@@ -229,6 +256,7 @@ std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::tran
   fates.pop_front();
   std::optional<std::pair<etcd::status, etcd::outcome>> answer;
   if (what == fate::refused) return refusal();
+  if (what == fate::no_lease) return lost_lease();
   if (what == fate::held_back) {
     held_back_ = request;
   } else {
@@ -330,7 +358,7 @@ std::pair<etcd::status, etcd::outcome> store::carry_out(etcd::transaction const&
     auto const* const put = std::get_if<etcd::put>(&each);
     return put != nullptr && put->lease != 0 && !leases_.contains(put->lease);
   });
-  if (without_lease) return {{.type = etcd::status::kind::no_such_lease, .sent = true}, {}};
+  if (without_lease) return lost_lease();
   ++revision_;
   etcd::outcome answer{.revision = revision_, .term = term_, .succeeded = fits};
   for (auto const& each : branch) answer.answers.push_back(carry_out(each));

@@ -29,6 +29,7 @@ class store {
     held_back,  ///< it gets no answer, and isn't carried out yet
     lost,       ///< it is carried out, and its answer is lost
     refused,    ///< for want of rights
+    no_lease,   ///< its lease has ended
   };
   /// The next one that puts a key, and has no fate yet, gets that. Another program does that behind it.
   void next_put(fate what, std::optional<etcd::operation> meanwhile = {});
@@ -48,6 +49,11 @@ class store {
   void put_behind_reads(std::vector<std::string> keys);
   /// Carries it out: it was on its way for long. Somebody adds these words to the value of the key at once.
   void carry_out(std::string const& added = {});
+  /// False: no transaction gets an answer, nor is it carried out.
+  void answer_transactions(bool answered);
+  [[nodiscard]] int transactions_without_answer() const;
+  /// Before each transaction that puts keys another program does that.
+  void before_puts(std::function<etcd::operation()> deed);
   /// False: requests for a lease get no answer.
   void answer_grants(bool answered);
   [[nodiscard]] int grants_without_answer() const;
@@ -124,6 +130,9 @@ class store {
   bool refuses_next_read_ = false;
   bool holds_keep_alives_ = false;
   std::deque<std::function<void()>> keep_alives_;
+  bool answers_transactions_ = true;
+  int transactions_without_answer_ = 0;
+  std::function<etcd::operation()> before_puts_{};
   bool answers_grants_ = true;
   int grants_without_answer_ = 0;
   std::optional<etcd::transaction> held_back_;

@@ -136,8 +136,7 @@ class behind_a_proxy final : public deployment {
 
  private:
   void add_network_to(std::vector<fault>& all) {
-    auto const for_a_while = [this](char const* name, std::function<void()> begin,
-                                    std::function<void()> end) {
+    auto const for_a_while = [](char const* name, std::function<void()> begin, std::function<void()> end) {
       return fault{name, "network", [begin = std::move(begin), end = std::move(end)](dice& by) {
                      begin();
                      return ending{by.between(1'000ms, 6'000ms), end};

@@ -3,6 +3,7 @@
 #include "members.hpp"
 #include "support/eventually.hpp"
 #include "support/failure_of.hpp"
+#include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
 

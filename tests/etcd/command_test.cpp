@@ -3,6 +3,7 @@
 #include "members.hpp"
 #include "support/eventually.hpp"
 #include "support/line_process.hpp"
+#include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
 

@@ -2,6 +2,7 @@
 
 #include "members.hpp"
 #include "support/eventually.hpp"
+#include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
 

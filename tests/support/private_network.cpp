@@ -50,19 +50,46 @@ private_network::~private_network() {
 }
 
 void private_network::drop(int percent, std::string const& where, std::uint16_t port) {
+  drop("tcp " + where + ' ' + std::to_string(port) +
+       (percent < 100 ? " numgen random mod 100 < " + std::to_string(percent) : std::string{}) + " drop\n");
+}
+
+void private_network::drop(std::string const& rules) {
   drop_nothing();
   run_tool({"nft", "-f", "-"},
            "table inet loss {\n"
            "  chain in {\n"
-           "    type filter hook input priority 0\n"
-           "    tcp " +
-               where + ' ' + std::to_string(port) +
-               (percent < 100 ? " numgen random mod 100 < " + std::to_string(percent) : std::string{}) +
-               " drop\n"
+           "    type filter hook input priority 0\n" +
+               rules +
                "  }\n"
                "}\n");
 }
 
-void private_network::drop_nothing() { run_tool({"nft", "flush", "ruleset"}); }
+/// Declared first, since what isn't there can't be deleted.
+void private_network::drop_nothing() {
+  run_tool({"nft", "-f", "-"}, "table inet loss {\n}\ndelete table inet loss\n");
+}
+
+void private_network::know(unsigned group) {
+  auto const number = std::to_string(group);
+  run_tool({"nft", "-f", "-"},
+           "table inet groups {\n"
+           "  chain out {\n"
+           "    type filter hook output priority 0\n"
+           "    ct direction original meta skgid " +
+               number + " ct mark set " + number +
+               "\n"
+               "  }\n"
+               "}\n");
+}
+
+void private_network::part(unsigned group, std::uint16_t own_port, std::vector<std::uint16_t> const& others) {
+  auto rules = "meta l4proto tcp ct original proto-dst " + std::to_string(own_port) + " drop\n";
+  for (auto const port : others) {
+    rules += "meta l4proto tcp ct original proto-dst " + std::to_string(port) + " ct mark " +
+             std::to_string(group) + " drop\n";
+  }
+  drop(rules);
+}
 
 }  // namespace holdfast::test

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace holdfast::test {
 
@@ -24,8 +25,17 @@ class private_network {
   void lose_from(int percent, std::uint16_t from_port) { drop(percent, "sport", from_port); }
   void drop_nothing();
 
+  /// Connections that processes of this group make are its own from here on, see part(). To be called before
+  /// any of them starts.
+  void know(unsigned group);
+  /// From now on drops all packets, both ways, of connections that this group has made to `others`, and of
+  /// those that anybody has made to `own_port`: who listens there hears nothing of those others, nor they of
+  /// it.
+  void part(unsigned group, std::uint16_t own_port, std::vector<std::uint16_t> const& others);
+
  private:
   void drop(int percent, std::string const& where, std::uint16_t port);
+  void drop(std::string const& rules);
 
   int original_namespace_ = -1;
 };

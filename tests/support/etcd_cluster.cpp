@@ -1,8 +1,10 @@
-#include "members.hpp"
+#include "etcd_cluster.hpp"
 
-#include "support/eventually.hpp"
+#include "eventually.hpp"
+#include "redis_server.hpp"
 
 #include <csignal>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 
@@ -33,6 +35,7 @@ etcd_cluster::etcd_cluster(etcd_options options) : options_{std::move(options)} 
       peer_ports_.push_back(free_port());
     }
     members_.resize(count);
+    frozen_.assign(count, false);
     for (std::size_t i = 0; i != count; ++i) members_[i].emplace(arguments(i));
     auto const up = eventually(60s, [this] {
       for (auto& each : members_) {
@@ -75,16 +78,20 @@ words etcd_cluster::arguments(std::size_t member) const {
     if (i != 0) all += ',';
     all += name(i) + "=http://" + address(peer_ports_[i]);
   }
-  words command{"etcd",
-                "--name=" + name(member),
-                "--data-dir=" + (folder_ / ("data" + std::to_string(member))),
-                "--listen-client-urls=" + scheme + endpoint(member),
-                "--advertise-client-urls=" + scheme + endpoint(member),
-                "--listen-peer-urls=http://" + address(peer_ports_[member]),
-                "--initial-advertise-peer-urls=http://" + address(peer_ports_[member]),
-                "--initial-cluster=" + all,
-                "--initial-cluster-token=" + folder_.path().filename().string(),
-                "--log-level=error"};
+  words command;
+  if (options_.own_groups)  // the signal is set anew, since another group forgets it
+    command = {"setpriv", "--regid=" + std::to_string(group(member)), "--clear-groups", "--pdeathsig=KILL"};
+  words const own{"etcd",
+                  "--name=" + name(member),
+                  "--data-dir=" + (folder_ / ("data" + std::to_string(member))),
+                  "--listen-client-urls=" + scheme + endpoint(member),
+                  "--advertise-client-urls=" + scheme + endpoint(member),
+                  "--listen-peer-urls=http://" + address(peer_ports_[member]),
+                  "--initial-advertise-peer-urls=http://" + address(peer_ports_[member]),
+                  "--initial-cluster=" + all,
+                  "--initial-cluster-token=" + folder_.path().filename().string(),
+                  "--log-level=error"};
+  command.insert(command.end(), own.begin(), own.end());
   if (options_.tls) {
     command.push_back("--cert-file=" + (folder_ / "peer.crt"));
     command.push_back("--key-file=" + (folder_ / "peer.key"));
@@ -141,10 +148,9 @@ void etcd_cluster::make_certificates() const {
 words etcd_cluster::ctl_words(words const& command, std::string const& user) const {
   std::string all;
   for (std::size_t i = 0; i != members_.size(); ++i) {
-    if (i != 0) all += ',';
-    all += endpoint(i);
+    if (!is_still(i)) all += (all.empty() ? "" : ",") + endpoint(i);
   }
-  words complete{"etcdctl", "--endpoints=" + all, "--command-timeout=20s"};
+  words complete{"etcdctl", "--endpoints=" + all, time_of_ctl()};
   if (options_.tls) complete.push_back("--cacert=" + ca_file());
   if (options_.client_certificates) {
     complete.push_back("--cert=" + (folder_ / "client.crt"));
@@ -178,7 +184,8 @@ std::vector<std::string> etcd_cluster::keys(std::string const& prefix) const {
 
 std::size_t etcd_cluster::leader() const {
   for (std::size_t i = 0; i != members_.size(); ++i) {
-    process program{{"etcdctl", "--endpoints=" + endpoint(i), "endpoint", "status"}};
+    if (is_still(i)) continue;
+    process program{{"etcdctl", "--endpoints=" + endpoint(i), time_of_ctl(), "endpoint", "status"}};
     if (program.wait() != 0) continue;
     std::istringstream fields{program.out()};  // endpoint, id, version, size, leader, …
     std::string field;
@@ -188,15 +195,42 @@ std::size_t etcd_cluster::leader() const {
   throw std::runtime_error{"there is no leader"};
 }
 
+void etcd_cluster::move_leader(std::size_t to) const {
+  std::istringstream text{ctl({"endpoint", "status"})};
+  for (std::string line; std::getline(text, line);) {  // endpoint, id, …
+    if (!line.starts_with(endpoint(to) + ", ")) continue;
+    auto const id = line.substr(endpoint(to).size() + 2);
+    ctl({"move-leader", id.substr(0, id.find(','))});
+    return;
+  }
+  throw std::runtime_error{"the member doesn't say its id"};
+}
+
 void etcd_cluster::kill9(std::size_t member) {
   members_[member]->signal(SIGKILL);
   (void)members_[member]->wait();
+  members_[member].reset();
+  frozen_[member] = false;
 }
 
 void etcd_cluster::start_again(std::size_t member) { members_[member].emplace(arguments(member)); }
 
-void etcd_cluster::freeze(std::size_t member) const { members_[member]->signal(SIGSTOP); }
-void etcd_cluster::thaw(std::size_t member) const { members_[member]->signal(SIGCONT); }
+void etcd_cluster::freeze(std::size_t member) {
+  members_[member]->signal(SIGSTOP);
+  frozen_[member] = true;
+}
+
+void etcd_cluster::thaw(std::size_t member) {
+  if (members_[member]) members_[member]->signal(SIGCONT);
+  frozen_[member] = false;
+}
+
+bool etcd_cluster::runs(std::size_t member) { return !is_still(member) && !members_[member]->exit_code(); }
+
+std::optional<std::string> etcd_cluster::end_of(std::size_t member) {
+  if (!members_[member] || !members_[member]->exit_code()) return std::nullopt;
+  return members_[member]->err();
+}
 
 void etcd_cluster::replace(std::size_t member) {
   kill9(member);
@@ -244,25 +278,21 @@ void etcd_cluster::use_up_space() const {
     throw std::runtime_error{"the space isn't used up"};
 }
 
-void etcd_cluster::make_space() const {
-  ctl({"del", "filler"});
-  // The revision is a line of its own: "Revision" : 12
+std::string etcd_cluster::revision() const {
+  // It is a line of its own: "Revision" : 12
   auto const text = ctl({"get", "filler", "--write-out=fields"});
   std::string const label = "\"Revision\" : ";
   auto const from = text.find(label) + label.size();
-  ctl({"compact", "--physical", text.substr(from, text.find('\n', from) - from)});
+  return text.substr(from, text.find('\n', from) - from);
+}
+
+void etcd_cluster::compact() const { ctl({"compact", revision()}); }
+
+void etcd_cluster::make_space() const {
+  ctl({"del", "filler"});
+  ctl({"compact", "--physical", revision()});
   ctl({"defrag"});
   ctl({"alarm", "disarm"});
-}
-
-etcd_cluster& shared_etcd() {
-  static etcd_cluster all;
-  return all;
-}
-
-etcd_cluster& three_etcds() {
-  static etcd_cluster all{{.members = 3}};
-  return all;
 }
 
 }  // namespace holdfast::test

@@ -26,6 +26,7 @@ struct server::question {
   scripting::send_options send;
   time_point begun{};
   time_point sent_at{};
+  milliseconds timeout{};
   milliseconds pause = shortest_pause;
   bool sent = false;
   bool resent = false;
@@ -126,8 +127,24 @@ void server::attempt(question_ptr const& asked) {
   if (limit != time_point::max() && limit - now < timeout)
     timeout = std::max(shortest_try, std::chrono::ceil<milliseconds>(limit - now));
   asked->sent_at = now;
+  asked->timeout = timeout;
   ++counts_.commands;
-  asked->ask(timeout, asked);
+  to_send_.push_back(asked);
+  loop_.writers().mark(*this);
+}
+
+/// A request that can't be sent for want of memory stays, for the next turn.
+bool server::flush(bool /*driving*/) {
+  try {
+    for (; !to_send_.empty(); to_send_.pop_front()) {
+      auto const& next = to_send_.front();
+      if (open_.contains(next)) next->ask(next->timeout, next);
+    }
+  } catch (...) {
+    loop_.writers().mark(*this);
+    throw;
+  }
+  return true;
 }
 
 void server::on_answer(question_ptr const& asked, status const& ended) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <holdfast/client.hpp>
 #include <memory>
@@ -37,15 +38,16 @@ struct response {
   return same;
 }
 
-/// All under the client's lock. Handlers come later, each once.
-class server {
+/// All under the client's lock. Handlers come later, each once. What is asked for in a turn of the loop is
+/// sent at its end, behind the history.
+class server final : reactor::flushable {
  public:
   template <class Answer>
   using handler = std::function<void(response<Answer>&&)>;
 
   server(reactor::loop& loop, engine::client_constants const& client, client_stats& counts,
          std::string prefix, std::shared_ptr<mailbox> mail, channel& to);
-  ~server();
+  ~server() override;
   server(server const&) = delete;
   server& operator=(server const&) = delete;
 
@@ -96,6 +98,8 @@ class server {
   void begin(scripting::send_options const& send,
              std::function<void(milliseconds timeout, channel::handler<Answer>)> ask, handler<Answer> done);
   void attempt(question_ptr const& asked);
+  bool flush(bool driving) override;
+  void on_lost_handler() noexcept override {}
   void on_answer(question_ptr const& asked, status const& ended);
   void end(question_ptr const& asked, status const& ended, std::shared_ptr<error const> const& failure);
 
@@ -106,6 +110,7 @@ class server {
   std::shared_ptr<mailbox> const mail_;
   channel& channel_;
   std::set<question_ptr> open_;
+  std::deque<question_ptr> to_send_;
   bool up_ = false;
   std::shared_ptr<error const> down_because_;
   std::shared_ptr<error const> shut_because_;

@@ -50,6 +50,11 @@ void store::next_removal(fate what) {
   fates_[kind::removal].push_back({what});
 }
 
+void store::before_next_removal(std::function<void()> f) {
+  guard const hold{guard_};
+  before_removal_ = std::move(f);
+}
+
 bool store::are_decided() const {
   guard const hold{guard_};
   return std::ranges::all_of(fates_, [](auto const& each) { return each.second.empty(); });
@@ -242,6 +247,7 @@ std::optional<std::pair<etcd::status, etcd::outcome>> store::transact(etcd::tran
     ++revision_;
     (void)carry_out(before_puts_());
   }
+  if (now == kind::removal && before_removal_) std::exchange(before_removal_, {})();
   if (now != kind::put && std::exchange(refuses_next_read_, false)) return refusal();
   auto& fates = fates_[now];
   if (now != kind::put && !behind_reads_.empty()) {

@@ -37,6 +37,8 @@ class store {
   void hold_back_next_put(std::string const& meanwhile = {});
   /// The same of a transaction that deletes keys and puts none.
   void next_removal(fate what);
+  /// Called when that arrives.
+  void before_next_removal(std::function<void()> f);
   /// All those have been made since that were to get a fate.
   [[nodiscard]] bool are_decided() const;
   [[nodiscard]] bool holds_back() const;
@@ -127,6 +129,7 @@ class store {
   std::function<std::string(std::string const&)> change_{};
   std::vector<std::string> behind_reads_;
   std::optional<std::string> told_of_{};
+  std::function<void()> before_removal_;
   bool refuses_next_read_ = false;
   bool holds_keep_alives_ = false;
   std::deque<std::function<void()>> keep_alives_;

@@ -22,9 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 using clock = std::chrono::steady_clock;
 
-/// How much longer than a lost message costs a lock may be free: a frozen waiter that is granted a lock keeps
-/// it for two seconds, and the machine is loaded.
-constexpr judging::instant slack = 3'000'000'000;
 constexpr auto calm = 3s;         ///< without faults, at the end
 constexpr auto to_be_free = 20s;  ///< after all have ended
 constexpr auto step = 20ms;
@@ -74,9 +71,9 @@ void add_lines(std::vector<std::string>& to, std::string const& text, std::strin
   if (!text.empty()) to.push_back(title + text.substr(0, text.size() - 1));
 }
 
-void judge_into(arena_result& result, crowd const& people, bool keeps) {
+void judge_into(arena_result& result, crowd const& people, terrain const& where) {
   try {
-    judging::judge all{people.histories(), {.slack = slack}};
+    judging::judge all{people.histories(), {.slack = std::chrono::nanoseconds{where.slack}.count()}};
     all.run();
     auto const& found = all.result();
     result.lines = all.lines();
@@ -85,7 +82,7 @@ void judge_into(arena_result& result, crowd const& people, bool keeps) {
     result.violations = found.violations.count();
     result.documented = found.documented.count();
     add_lines(result.problems, text_of(found.violations, all.known()), "violated: ");
-    if (keeps)
+    if (where.keeps)
       add_lines(result.problems, text_of(found.documented, all.known()),
                 "not kept, though no server lost anything: ");
   } catch (std::exception const& problem) {
@@ -120,6 +117,7 @@ void count_into(arena_result& result, crowd const& people, bool keeps) {
 std::vector<terrain> all_terrains() {
   auto all = terrains_of_one_server();
   std::ranges::move(terrains_of_several_servers(), std::back_inserter(all));
+  std::ranges::move(terrains_of_etcd(), std::back_inserter(all));
   return all;
 }
 
@@ -172,8 +170,9 @@ arena_result run_arena(terrain const& where, std::uint64_t seed, std::chrono::se
     result.faults = weather.counts();
     result.problems = people.problems();
     add_lines(result.problems, what_is_left(*servers, where.kinds), "");
+    add_lines(result.problems, servers->left_behind(), "left behind: ");
     count_into(result, people, where.keeps);
-    judge_into(result, people, where.keeps);
+    judge_into(result, people, where);
   } catch (std::exception const& problem) {
     result.problems.push_back(std::string{"the arena broke down: "} + problem.what());
   }

@@ -36,12 +36,17 @@ class deployment {
   virtual void heal() = 0;
   /// Called often.
   virtual void look() {}
+  /// After all clients have ended: what of them is there after some time, and shouldn't be.
+  [[nodiscard]] virtual std::string left_behind() { return {}; }
 };
 
 /// A kind of deployment.
 struct terrain {
   std::string name{};
-  std::string kinds{"all"};
+  std::string kinds{"all"};  ///< of locks: see worker_task
+  /// How much longer than a lost message costs a lock may be free: a frozen waiter that is granted a lock
+  /// keeps it for two seconds, and the machine is loaded.
+  std::chrono::seconds slack{3};
   /// Whatever happens, it keeps what it acknowledges: then not even documented overlaps may come.
   bool keeps = false;
   /// Why it can't be had here; empty: it can.
@@ -55,6 +60,7 @@ struct terrain {
 // Where they are made.
 [[nodiscard]] std::vector<terrain> terrains_of_one_server();
 [[nodiscard]] std::vector<terrain> terrains_of_several_servers();
+[[nodiscard]] std::vector<terrain> terrains_of_etcd();
 
 class crowd;
 /// What can happen to its processes while they last; and what ends them.

@@ -47,23 +47,38 @@ std::string name_of_the_time(char const* kind, std::chrono::nanoseconds period) 
 
 }  // namespace
 
-deeds::deeds(client& redis, board& shared, lock_options options, dice choices, std::stop_token stop)
-    : redis_{redis}, board_{shared}, dice_{choices}, stop_{std::move(stop)}, options_{options} {}
+offer offer_of(std::string_view kinds) {
+  if (kinds == "quorum") return offer::quorum;
+  return kinds == "etcd" ? offer::etcd : offer::all;
+}
 
-lock_options deeds::some_options(dice& by) {
+deeds::deeds(client& redis, board& shared, offer kinds, lock_options options, dice choices,
+             std::stop_token stop)
+    : redis_{redis},
+      board_{shared},
+      kinds_{kinds},
+      dice_{choices},
+      stop_{std::move(stop)},
+      options_{options} {}
+
+lock_options deeds::some_options(offer kinds, dice& by) {
   constexpr std::array ttls{400ms, 700ms, 1'000ms};
+  constexpr std::array whole_seconds{1'000ms, 2'000ms};  // etcd has no others
   lock_options result;
-  result.ttl = by.of(ttls);
+  result.ttl = kinds == offer::etcd ? by.of(whole_seconds) : by.of(ttls);
   if (by.one_in(4)) result.on_destroy = release::async;
   if (by.one_in(6)) result.handoff_limit = 0;
   return result;
 }
 
-void deeds::do_one(bool quorum) {
-  struct choice {
-    char const* name;
-    void (deeds::*run)();
-  };
+namespace {
+struct choice {
+  char const* name;
+  void (deeds::*run)();
+};
+}  // namespace
+
+void deeds::do_one() {
   static constexpr std::array all{choice{"mutex", &deeds::do_mutex},
                                   choice{"mutex", &deeds::do_mutex},
                                   choice{"mutex, async", &deeds::do_mutex_asynchronously},
@@ -82,7 +97,23 @@ void deeds::do_one(bool quorum) {
                                   choice{"condition", &deeds::do_condition},
                                   choice{"redisson", &deeds::do_redisson}};
   static constexpr std::array voted{choice{"quorum", &deeds::do_quorum}};
-  auto const& chosen = quorum ? voted.front() : dice_.of(all);
+  static constexpr std::array on_etcd{choice{"mutex", &deeds::do_mutex},
+                                      choice{"mutex", &deeds::do_mutex},
+                                      choice{"mutex, async", &deeds::do_mutex_asynchronously},
+                                      choice{"fair", &deeds::do_fair},
+                                      choice{"fair", &deeds::do_fair},
+                                      choice{"recursive", &deeds::do_recursive},
+                                      choice{"shared", &deeds::do_shared},
+                                      choice{"shared", &deeds::do_shared},
+                                      choice{"permits", &deeds::do_permits},
+                                      choice{"permits", &deeds::do_permits},
+                                      choice{"multi", &deeds::do_several_to_write},
+                                      choice{"election", &deeds::do_election},
+                                      choice{"barrier", &deeds::do_barrier},
+                                      choice{"latch", &deeds::do_latch}};
+  auto const& chosen = kinds_ == offer::quorum ? voted.front()
+                       : kinds_ == offer::etcd ? dice_.of(on_etcd)
+                                               : dice_.of(all);
   under_way_ = chosen.name;
   try {
     (this->*chosen.run)();
@@ -94,10 +125,11 @@ void deeds::do_one(bool quorum) {
   under_way_ = "nothing";
 }
 
-/// Mostly short; sometimes so long that a lock which is forgotten shows.
+/// Mostly short; sometimes so long that a lock which is forgotten shows: see terrain::slack.
 std::chrono::milliseconds deeds::patience() {
   if (dice_.one_in(5)) return 0ms;
-  return dice_.one_in(6) ? 9'000ms : dice_.between(20ms, 1'500ms);
+  auto const longest = kinds_ == offer::etcd ? 25'000ms : 9'000ms;
+  return dice_.one_in(6) ? longest : dice_.between(20ms, 1'500ms);
 }
 
 /// Mostly short; sometimes longer than the ttl, so that it has to be renewed.
@@ -210,7 +242,7 @@ void deeds::do_shared() {
   if (!counted(held.has_value(), reads ? deed::read : deed::write)) return;
   if (reads) {
     hold();
-  } else if (dice_.one_in(5)) {
+  } else if (kinds_ != offer::etcd && dice_.one_in(5)) {
     write(*held, name);
     *held = orders.downgrade(std::move(*held));
     hold();
@@ -256,6 +288,18 @@ void deeds::do_several() {
   if (dice_.one_in(3)) names.at(1) = holdfast::read("storm:mixed:0");
   if (dice_.one_in(3)) names.push_back(holdfast::permits("storm:mixed:1", 1, permits_of_all));
   if (dice_.one_in(2)) std::ranges::reverse(names);
+  use_several(names);
+}
+
+/// On etcd, where several names are for one holder alone.
+void deeds::do_several_to_write() {
+  std::vector<multi_name> names{holdfast::write("storm:mutex:0"), holdfast::write("storm:mutex:1")};
+  if (dice_.one_in(3)) names.at(1) = holdfast::write("storm:mixed:0");
+  if (dice_.one_in(2)) std::ranges::reverse(names);
+  use_several(names);
+}
+
+void deeds::use_several(std::vector<multi_name> const& names) {
   multi_mutex orders{redis_, names, options_};
   auto held = orders.try_acquire_for(patience(), stop_);
   if (!counted(held.has_value(), deed::several)) return;

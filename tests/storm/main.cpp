@@ -126,7 +126,8 @@ void run_round(std::vector<terrain> const& where, std::uint64_t seed, std::chron
         [&, i, own_seed] { results[i] = run_arena(where[i], own_seed, time, folder / where[i].name); });
   }
   for (auto& each : threads) each.join();
-  for (auto const& result : results) {
+  for (std::size_t i = 0; i != where.size(); ++i) {
+    auto const& result = results[i];
     print(result);
     auto const fine = result.problems.empty();
     ++(fine ? sum.passed : sum.failed);
@@ -134,8 +135,9 @@ void run_round(std::vector<terrain> const& where, std::uint64_t seed, std::chron
       std::filesystem::remove_all(folder / result.name);
     else
       std::cout << fmt::format(
-          "  the histories are in {}; again: ./check storm --seconds {} --seed {} --only '{}'\n",
-          (folder / result.name).string(), time.count(), seed, result.name);
+          "  the histories are in {}; again: ./check {}storm --seconds {} --seed {} --only '{}'\n",
+          (folder / result.name).string(), where[i].kinds == "etcd" ? "etcd " : "", time.count(), seed,
+          result.name);
     sum.leases += result.leases;
     sum.waits += result.waits;
     sum.documented += result.documented;

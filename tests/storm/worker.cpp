@@ -63,14 +63,14 @@ class worker {
  public:
   explicit worker(worker_task const& task)
       : task_{task},
-        quorum_{task.kinds == "quorum"},
+        kinds_{offer_of(task.kinds)},
         board_{task.board},
         dice_{task.seed},
         redis_{std::make_unique<client>(task.url, options_of(task.history))} {
-    auto const options = deeds::some_options(dice_);
+    auto const options = deeds::some_options(kinds_, dice_);
     for (auto i = 0; i < task.threads; ++i)
-      threads_.push_back(
-          std::make_unique<one_thread>(*redis_, board_, options, dice{dice_.seed()}, stop_.get_token()));
+      threads_.push_back(std::make_unique<one_thread>(*redis_, board_, kinds_, options, dice{dice_.seed()},
+                                                      stop_.get_token()));
   }
 
   /// Returns when SIGTERM has come and all threads have ended.
@@ -84,7 +84,7 @@ class worker {
           measure(board_.content().usages.at(static_cast<std::size_t>(task_.measured_as)));
         continue;
       }
-      if (!quorum_ && dice_.one_in(between_forks)) fork_once();
+      if (kinds_ != offer::quorum && dice_.one_in(between_forks)) fork_once();
       if (dice_.one_in(between_exits)) {
         ++board_.content().exits;
         std::exit(0);  // with locks that are held, and callers that wait
@@ -98,8 +98,9 @@ class worker {
 
  private:
   struct one_thread {
-    one_thread(client& redis, board& shared, lock_options options, dice choices, std::stop_token stop)
-        : does{redis, shared, options, dice{choices}, std::move(stop)}, pauses{choices.seed()} {}
+    one_thread(client& redis, board& shared, offer kinds, lock_options options, dice choices,
+               std::stop_token stop)
+        : does{redis, shared, kinds, options, dice{choices}, std::move(stop)}, pauses{choices.seed()} {}
     template <class Work>
     void begin(Work work) {
       thread = std::thread{[this, work] { work(*this); }};
@@ -117,7 +118,7 @@ class worker {
   void work(one_thread& self) {
     while (!stop_.stop_requested()) {
       try {
-        self.does.do_one(quorum_);
+        self.does.do_one();
       } catch (error const& problem) {
         fail(std::string{"unexpected error of "} + self.does.under_way() + ": " + problem.code().message() +
              ": " + problem.what());
@@ -175,7 +176,7 @@ class worker {
   }
 
   worker_task task_;
-  bool quorum_;
+  offer kinds_;
   board board_;
   dice dice_;
   std::stop_source stop_;

@@ -11,7 +11,7 @@ struct worker_task {
   std::string url{};
   std::string history{};
   std::string board{};
-  std::string kinds{};  ///< "quorum", or "all"
+  std::string kinds{};  ///< see offer_of()
   std::uint64_t seed = 0;
   int threads = 3;
   /// It lasts: no exit(), no fork(); and it measures itself, for that place on the board. Below 0: it

@@ -1,4 +1,4 @@
-# cpack: four Debian packages, from the components of HoldfastInstall.cmake. For a build with the prefix /usr and the
+# cpack: Debian packages, from the components of HoldfastInstall.cmake: four, and one more with HOLDFAST_ETCD. For a build with the prefix /usr and the
 # shared library: preset `packages`, which `./check packages` builds and tries.
 set(HOLDFAST_MAINTAINER "Holdfast maintainers <maintainers@holdfast.invalid>" CACHE STRING
     "The maintainer that Debian packages name")
@@ -15,6 +15,12 @@ set(library_package "libholdfast${HOLDFAST_ABI}")
 set(development_package libholdfast-dev)
 set(command_package holdfast)
 set(module_package holdfast-redis-module)
+set(packaged_components library development command module)
+if(HOLDFAST_ETCD)
+  get_target_property(etcd_version holdfast_etcd_channel SOVERSION)
+  set(etcd_package "libholdfast-etcd${etcd_version}")
+  list(APPEND packaged_components etcd)
+endif()
 
 function(compress file to)
   execute_process(COMMAND gzip -9 -n -c "${file}" OUTPUT_FILE "${to}" COMMAND_ERROR_IS_FATAL ANY)
@@ -22,7 +28,7 @@ endfunction()
 compress("${debian}/changelog" "${PROJECT_BINARY_DIR}/changelog.Debian.gz")
 compress("${PROJECT_SOURCE_DIR}/man/holdfast.1" "${PROJECT_BINARY_DIR}/holdfast.1.gz")
 set(manual "${PROJECT_BINARY_DIR}/holdfast.1.gz")
-foreach(component IN ITEMS library development command module)
+foreach(component IN LISTS packaged_components)
   set(package "${${component}_package}")
   install(FILES "${debian}/copyright" "${PROJECT_BINARY_DIR}/changelog.Debian.gz"
           DESTINATION "${CMAKE_INSTALL_DATADIR}/doc/${package}" COMPONENT ${component})
@@ -72,6 +78,15 @@ CMake and pkg-config, and examples.")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_RECOMMENDS "redis-server (>= 5:6.0) | valkey-server")
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS holdfast-redis-module)
+if(HOLDFAST_ETCD)
+  string(APPEND CPACK_DEBIAN_COMMAND_PACKAGE_SUGGESTS ", ${etcd_package}")
+  set(CPACK_DEBIAN_LIBRARY_PACKAGE_SUGGESTS "${etcd_package}")
+  set(CPACK_DEBIAN_ETCD_PACKAGE_SECTION libs)
+  set(CPACK_DEBIAN_ETCD_PACKAGE_ENHANCES "${library_package}, ${command_package}")
+  set(CPACK_DEBIAN_ETCD_DESCRIPTION "distributed locks on Redis - the same on etcd\n${about}\n\n\
+This package is what the library and the command load for the URLs of etcd,\n\
+whose locks a failover can't forget.")
+endif()
 set(CPACK_DEBIAN_COMMAND_DESCRIPTION "distributed locks on Redis - command\n${about}\n\n\
 This package has the command: it runs another command on one host at a time,\n\
 shows who holds and who waits, and examines servers. The documentation is in\n\

@@ -1,11 +1,11 @@
-# Run by cpack when the packages are there. It lets scripts of the library's package call ldconfig, for which Debian has a trigger,
+# Run by cpack when the packages are there. It lets scripts of the libraries' packages call ldconfig, for which Debian has a trigger,
 # and doesn't know the field Multi-Arch.
 function(run)
   execute_process(COMMAND ${ARGN} OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
 foreach(package IN LISTS CPACK_PACKAGE_FILES)
-  if(package MATCHES "/libholdfast[0-9]+_[^/]*$")
+  if(package MATCHES "/libholdfast(-etcd)?[0-9]+_[^/]*$")
     set(folder "${package}.folder")
     file(REMOVE_RECURSE "${folder}")
     run(dpkg-deb --raw-extract "${package}" "${folder}")

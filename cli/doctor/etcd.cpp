@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <set>
@@ -46,9 +48,18 @@ std::vector<finding> check_endpoints(etcd_facts const& facts) {
   return findings;
 }
 
-bool too_old(std::string const& version) {
-  auto const starts = [&](char const* text) { return version.starts_with(text); };
-  return starts("2.") || starts("3.0.") || starts("3.1.") || starts("3.2.") || starts("3.3.");
+/// Major, minor and patch; what can't be read is 0.
+std::array<int, 3> parts_of(std::string const& version) {
+  std::array<int, 3> parts{};
+  (void)std::sscanf(version.c_str(), "%d.%d.%d", &parts[0], &parts[1], &parts[2]);
+  return parts;
+}
+
+bool too_old(std::array<int, 3> const& version) { return version < std::array{3, 4, 0}; }
+
+/// etcd's issue 15247.
+bool ends_leases_wrongly(std::array<int, 3> const& version) {
+  return version < std::array{3, 4, 31} || (version >= std::array{3, 5, 0} && version < std::array{3, 5, 13});
 }
 
 std::vector<finding> check_versions(members const& up) {
@@ -57,10 +68,17 @@ std::vector<finding> check_versions(members const& up) {
   std::vector<finding> findings;
   for (auto const& [version, endpoints] : by_version) {
     finding next{.check = "version", .found = "etcd " + version, .servers = endpoints};
-    if (too_old(version)) {
+    auto const parts = parts_of(version);
+    if (too_old(parts)) {
       next.level = severity::problem;
       next.why = "Holdfast uses conditions on ranges and numbered watches, which came with 3.4";
       next.advice = "update it to 3.4 or later";
+    } else if (ends_leases_wrongly(parts)) {
+      next.level = severity::warning;
+      next.why =
+          "a leader that stood still while another one was elected may end leases that are kept alive, "
+          "when it goes on: two holders are possible (docs/guarantees.md)";
+      next.advice = "update it to 3.4.31, 3.5.13 or later";
     } else if (by_version.size() > 1) {
       next.level = severity::advice;
       next.why = "members of several versions are meant for the time of an update";

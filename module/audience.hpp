@@ -23,6 +23,10 @@ void tell(Replicate const& replicate) {
   }
 }
 
+/// One of the commands that the module replicates, which the server doesn't know by that name
+/// (`rename-command`): then replicas and files would lack what it does. Null: it knows all.
+[[nodiscard]] char const* renamed_command(abi::context*);
+
 /// From now on looks whether somebody listens. The last step of loading the module: a server forgets the
 /// functions that it calls only when it unloads one that was loaded.
 void watch_for_listeners(abi::context*);

@@ -29,7 +29,8 @@ word_fault split(call_shape const& shape, std::span<abi::string* const> const wo
     return word_fault::key_number;
   parts.keys = words.subspan(shape.before_keys(), key_count);
   parts.arguments = words.subspan(shape.before_keys() + key_count);
-  auto const has_side_keys = shape.keys == key_shape::lock_with_side || shape.keys == key_shape::lock_with_more;
+  auto const has_side_keys =
+      shape.keys == key_shape::lock_with_side || shape.keys == key_shape::lock_with_more;
   if (has_side_keys && !are_different(parts.keys)) return word_fault::same_keys;
   if (parts.arguments.size() < shape.arguments) return word_fault::arity;
   auto const others = parts.arguments.size() - shape.arguments;

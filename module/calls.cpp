@@ -29,20 +29,26 @@ std::string text_in(abi::call_reply* const reply) {
 /// C: with the rights of the client; E: what is refused is a reply; !: the server decides who repeats it.
 std::optional<long long> publish(abi::context* const context, char const* const command,
                                  std::string_view const channel, std::string_view const message) {
-  call_reply const reply{redis.call(context, command, "bb!CE", channel.data(), channel.size(), message.data(),
-                                    message.size())};
+  call_reply const reply{
+      redis.call(context, command, "bb!CE", channel.data(), channel.size(), message.data(), message.size())};
   return integer_in(reply.get());
 }
 
 /// Does anybody listen here for what all nodes of a cluster hear? If that can't be asked, perhaps.
 bool may_have_listeners(abi::context* const context, std::string_view const channel) {
-  call_reply const reply{
-      redis.call(context, "PUBSUB", "cbCE", "NUMSUB", channel.data(), channel.size())};
+  call_reply const reply{redis.call(context, "PUBSUB", "cbCE", "NUMSUB", channel.data(), channel.size())};
   if (reply == nullptr || redis.type_of_reply(reply.get()) != abi::array_reply) return true;
   return integer_in(redis.element_of(reply.get(), 1)) != 0;
 }
 
 }  // namespace
+
+bool knows_command(abi::context* const context, char const* const name) {
+  call_reply const reply{redis.call(context, "COMMAND", "cc", "INFO", name)};
+  if (reply == nullptr || redis.type_of_reply(reply.get()) != abi::array_reply) return true;
+  auto* const found = redis.element_of(reply.get(), 0);
+  return found != nullptr && redis.type_of_reply(found) != abi::nil_reply;
+}
 
 std::string type_name(abi::context* const context, abi::string* const key) {
   call_reply const reply{redis.call(context, "TYPE", "s", key)};

@@ -22,6 +22,9 @@ namespace holdfast::server {
 /// The one field of a hash.
 [[nodiscard]] std::string only_field(abi::context*, abi::string* key);
 
+/// False: the server has no command of that name, by COMMAND INFO; true also where that can't be asked.
+[[nodiscard]] bool knows_command(abi::context*, char const* name);
+
 // Messages. As the scripts do it, the server publishes them with the rights of the calling client, and
 // repeats them to its replicas.
 

@@ -60,11 +60,10 @@ int tell_version(abi::context* const context, abi::string** /*words*/, int const
   return abi::ok;
 }
 
-constexpr abi::command_info_version info_version{
-    .version = 1,
-    .size_of_history_entry = sizeof(abi::history_entry),
-    .size_of_key_spec = sizeof(abi::key_spec),
-    .size_of_argument = sizeof(abi::command_argument)};
+constexpr abi::command_info_version info_version{.version = 1,
+                                                 .size_of_history_entry = sizeof(abi::history_entry),
+                                                 .size_of_key_spec = sizeof(abi::key_spec),
+                                                 .size_of_argument = sizeof(abi::command_argument)};
 
 /// Where the keys are: at a fixed place, or behind their number.
 std::array<abi::key_spec, 2> key_specs_of(call_shape const& shape) {
@@ -163,8 +162,8 @@ bool add_all(abi::context* const context, std::index_sequence<Indices...> /*of t
 
 bool add_commands(abi::context* const context) {
   added = {};
-  return redis.create_command(context, "holdfast.version", tell_version, "readonly fast allow-loading allow-stale",
-                              0, 0, 0) == abi::ok &&
+  return redis.create_command(context, "holdfast.version", tell_version,
+                              "readonly fast allow-loading allow-stale", 0, 0, 0) == abi::ok &&
          add_all(context, std::make_index_sequence<commands.size()>{});
 }
 

@@ -70,8 +70,7 @@ void and_set(request& call) {
   // A renewal takes no memory, so it works where SET doesn't.
   if (text_of(text) != expected && call.is_out_of_memory()) return call.refuse(abi::out_of_memory);
   auto const when = wanted.keep ? key.expires_at() : wanted.when;
-  auto const done =
-      when == abi::no_expiry ? key.set_without_expiry(text) : key.set(text, expiry{when});
+  auto const done = when == abi::no_expiry ? key.set_without_expiry(text) : key.set(text, expiry{when});
   if (!done) return call.refuse("ERR this server can't write the key");
   call.reply(1);
 }

@@ -206,7 +206,8 @@ void release_unwanted(request& call) {
   auto const owners = call.rest();
   std::vector<long long> wanted;
   for (std::size_t i = 0; i < owners.size(); ++i) {
-    if (stored_key const lock{call.context(), call.keys()[2 * i]}; lock.text() != text_of(owners[i])) continue;
+    if (stored_key const lock{call.context(), call.keys()[2 * i]}; lock.text() != text_of(owners[i]))
+      continue;
     if (!stored_key{call.context(), call.keys()[2 * i + 1]}.is_absent()) {
       wanted.push_back(static_cast<long long>(i) + 1);
     } else {

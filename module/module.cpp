@@ -30,7 +30,8 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
   auto const* const missing = abi::load(context);
   if (missing != nullptr) {
     if (redis.log != nullptr)
-      redis.log(context, "warning", "holdfast: this server is too old, it has no %s; Redis 6.2.2 has", missing);
+      redis.log(context, "warning", "holdfast: this server is too old, it has no %s; Redis 6.2.2 has",
+                missing);
     return abi::failed;
   }
   if (redis.is_module_name_busy(name) != 0) return abi::failed;
@@ -47,6 +48,13 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
                 always_replicate);
       return abi::failed;
     }
+  }
+  if (auto const* const renamed = renamed_command(context); renamed != nullptr) {
+    redis.log(
+        context, "warning",
+        "holdfast: the server knows no %s (rename-command), so replicas would lack what the module does",
+        renamed);
+    return abi::failed;
   }
   redis.set_module_options(context, abi::option_no_implicit_signal | abi::option_handles_async_loading);
   if (!add_commands(context)) {

@@ -15,21 +15,23 @@
 namespace holdfast::server::permits {
 namespace {
 
-/// The first member of the set: with how many there are in its name, and how many of them are out, below zero, as
-/// its score.
+/// The first member of the set: with how many there are in its name, and how many of them are out, below
+/// zero, as its score.
 constexpr std::string_view marker_prefix{"holdfast_permits:"};
 /// Who has more than one has a second member, whose score is this and their number.
 constexpr std::string_view weight_suffix{":p"};
 constexpr std::int64_t heavy = 8'000'000'000'000'000;
 constexpr std::int64_t most_permits = 2'147'483'647;
-/// Beyond the time of the owner that needs it longest, so that a set in use isn't given a time at each request.
+/// Beyond the time of the owner that needs it longest, so that a set in use isn't given a time at each
+/// request.
 constexpr std::int64_t slack_ms = 1'000;
 
 /// What the owner ids of those end in that have permits without a lease.
 constexpr std::string_view without_lease{":l"};
 bool has_no_lease(abi::string* const owner) { return text_of(owner).ends_with(without_lease); }
 
-/// A connection broke, and carried this request when its owner had given up: see scripts/include/abandoned.lua.
+/// A connection broke, and carried this request when its owner had given up: see
+/// scripts/include/abandoned.lua.
 bool is_late_copy(request& call, abi::string* const owner) {
   if (!has_no_lease(owner)) return false;
   constexpr std::string_view of_counter{"token"};
@@ -83,8 +85,8 @@ std::optional<stock> new_stock(request& call, std::int64_t const offered) {
   return stock{.marker = {nullptr, last_markers.of(number)}, .number = number, .out = 0};
 }
 
-/// Whether this owner alone has one permit. That costs less than a look at the first member. It may be unknown
-/// where semaphores of several sizes are in use: false.
+/// Whether this owner alone has one permit. That costs less than a look at the first member. It may be
+/// unknown where semaphores of several sizes are in use: false.
 bool is_the_only_one(stored_key const& set, abi::string* const owner) {
   auto* const marker = last_markers.latest();
   if (marker == nullptr || set.member_count() != marker_and_owner) return false;
@@ -164,8 +166,9 @@ void release(request& call) {
   }
   auto const weight = weight_of(call, owner);
   auto const score = set.score_of(weight.get());
-  auto const amount =
-      score ? static_cast<std::int64_t>(std::clamp<double>(*score - static_cast<double>(heavy), 1, most_permits)) : 1;
+  auto const amount = score ? static_cast<std::int64_t>(
+                                  std::clamp<double>(*score - static_cast<double>(heavy), 1, most_permits))
+                            : 1;
   if (known->out <= amount) {
     set.remove();
     return call.reply(1);

@@ -159,7 +159,8 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   auto const name = readers_name();
   if (is_one_of_its_keys(name) || !has_readers_beside()) return wake_outcome::spoilt;
   stored_key readers{call_.context(), name.get()};
-  if (!queue().is_absent_or(abi::zset_key) || !readers.is_absent_or(abi::zset_key)) return wake_outcome::spoilt;
+  if (!queue().is_absent_or(abi::zset_key) || !readers.is_absent_or(abi::zset_key))
+    return wake_outcome::spoilt;
   if (is_read_alone() && !make_reader_one_of(readers)) return wake_outcome::spoilt;
   auto const shared = is_shared();
   auto const ends_at = call_.after(policy.grant_ms);
@@ -170,7 +171,8 @@ wake_outcome plain_lock::let_readers_in(grant_policy const& policy) {
   while (auto waiter = queue().first()) {
     auto const owner = waiter->member.text();
     if (is_upgrade(owner) && !upgrade_is_taken)
-      upgrade_is_taken = shared && readers.has_member(upgrade_suffix, static_cast<double>(call_.now_us()) / 1000);
+      upgrade_is_taken =
+          shared && readers.has_member(upgrade_suffix, static_cast<double>(call_.now_us()) / 1000);
     if (is_upgrade(owner) && *upgrade_is_taken) {
       queue().remove_member(waiter->member.get());
       passed_over.push_back(std::move(*waiter));
@@ -250,8 +252,7 @@ wake_outcome plain_lock::wake_next(grant_policy const& policy, abi::string* cons
     if (waiter->member.text().ends_with(upgrading_suffix)) continue;
     if (self != nullptr && waiter->member.text() == text_of(self)) return wake_outcome::self;
     auto const waited_us = static_cast<double>(call_.now_us()) - waiter->score;
-    auto const starved =
-        policy.starvation_us <= 0 || waited_us >= static_cast<double>(policy.starvation_us);
+    auto const starved = policy.starvation_us <= 0 || waited_us >= static_cast<double>(policy.starvation_us);
     if (starved && counter_.look() != token_counter::state::sound) return wake_outcome::spoilt;
     auto const heard = starved ? grant(*waiter, policy) : wake(*waiter, policy.mode);
     if (!heard) {
@@ -279,7 +280,8 @@ request::busy plain_lock::state(std::int64_t const last_token, long long const a
   if (is_shared()) {
     if (auto const name = readers_name(); !is_one_of_its_keys(name)) {
       stored_key const readers{call_.context(), name.get()};
-      if (auto last = readers.is(abi::zset_key) ? readers.last() : std::nullopt) reader_.emplace(std::move(*last));
+      if (auto last = readers.is(abi::zset_key) ? readers.last() : std::nullopt)
+        reader_.emplace(std::move(*last));
     }
   }
   return {.ttl_ms = lock_.ttl_ms(),

@@ -23,8 +23,9 @@ void refuse_misfit(request& call, stored_key const& lock) {
   constexpr auto end = ", not the hash of a lock of Redisson";
   if (!lock.is(abi::hash_key)) return call.refuse_type("MISFIT a ", call.keys()[0], end);
   owned_string const mode{call.context(), "mode"};
-  auto const found = lock.has_field(mode.get()) ? std::string{"a read-write lock"}
-                                                : "a hash of " + std::to_string(lock.field_count()) + " fields";
+  auto const found = lock.has_field(mode.get())
+                         ? std::string{"a read-write lock"}
+                         : "a hash of " + std::to_string(lock.field_count()) + " fields";
   call.refuse(std::string{"MISFIT "}.append(found).append(end).c_str());
 }
 

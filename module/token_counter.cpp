@@ -22,7 +22,8 @@ std::optional<token_block> token_counter::take(std::int64_t const wanted) {
   owned_string const text{call_.context(),
                           std::string_view{digits.data(), static_cast<std::size_t>(end - digits.data())}};
   auto const lasts = last_ && key_->expires_at() - call_.now_ms() > most_of_a_day;
-  if (!(lasts ? key_->replace_text(text.get()) : key_->set(text.get(), call_.after(day)))) return std::nullopt;
+  if (!(lasts ? key_->replace_text(text.get()) : key_->set(text.get(), call_.after(day))))
+    return std::nullopt;
   last_ = block.last();
   return block;
 }

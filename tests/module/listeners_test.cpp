@@ -345,5 +345,15 @@ TEST_F(listeners_of_the_module, are_no_reason_to_save_less_often) {
   EXPECT_EQ(raw_.info("replication", "master_repl_offset"), "0");
 }
 
+/// FOUND 487: of a burst the server counted a thousand, and never saved.
+TEST_F(listeners_of_the_module, counts_all_changes_of_a_burst_though_not_at_once) {
+  wait_for_a_look(raw_);
+  std::vector<std::vector<std::string>> many;
+  for (auto i = 0; i < 3'000; ++i) many.push_back(take("x" + std::to_string(i)));
+  raw_.pipeline(many);
+  EXPECT_TRUE(eventually(
+      [&] { return std::stoi(raw_.info("persistence", "rdb_changes_since_last_save")) >= 6'000; }));
+}
+
 }  // namespace
 }  // namespace holdfast::module_test

@@ -273,6 +273,13 @@ TEST(module_of_a_server, refuses_other_arguments) {
   EXPECT_THROW(test::redis_server const server{arguments({"no-such-thing"})}, std::runtime_error);
 }
 
+/// FOUND 488: what it replicated by that name was dropped without a word.
+TEST(module_of_a_server, refuses_a_server_whose_replicas_would_lack_what_it_does) {
+  auto words = arguments({});
+  words.insert(words.end(), {"--rename-command", "PEXPIREAT hidden"});
+  EXPECT_THROW(test::redis_server const server{words}, std::runtime_error);
+}
+
 TEST(module_of_a_server, is_loaded_and_unloaded_while_locks_are_held) {
   test::redis_server const server{{"--enable-module-command", "yes"}};
   auto raw = server.raw();

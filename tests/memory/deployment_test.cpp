@@ -54,6 +54,16 @@ TEST_F(in_memory, keeps_a_lease_for_as_long_as_its_watchdog_reaches_the_server) 
   EXPECT_EQ(held.release(), release_result::released);
 }
 
+/// FOUND 489: it did so after a quarter.
+TEST_F(in_memory, renews_first_after_a_third_of_the_ttl) {
+  mutex m{redis, "orders", {.ttl = 30s}};
+  auto const held = m.acquire();
+  time.advance(9s);
+  EXPECT_EQ(redis.stats().renewals, 0u);
+  time.advance(2s);
+  EXPECT_EQ(redis.stats().renewals, 1u);
+}
+
 TEST_F(in_memory, loses_a_lease_at_its_deadline_and_not_before) {
   mutex m{redis, "orders", {.ttl = 30s, .watchdog = false}};
   auto held = m.acquire();

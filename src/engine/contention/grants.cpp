@@ -88,10 +88,11 @@ void grants::make_lease(lock_queue& queue, granted const& grant, time_point sent
   lease->set_deadline(deadline);
   lease->tokens_left = grant.count - 1;
   lease->provisional = ttl != wanted.ttl;
+  if (wanted.watchdog) lease->renew_at = sent_at + lease->effective().renewal_interval;
   // Early in a short grant: a holder that lets go of its work in the last third of it, as `holdfast run`
   // does, must not do so because a busy machine held up the first renewal.
-  if (wanted.watchdog)
-    lease->renew_at = std::min(sent_at + lease->effective().renewal_interval, now + (deadline - now) / 4);
+  if (wanted.watchdog && lease->provisional)
+    lease->renew_at = std::min(lease->renew_at, now + (deadline - now) / 4);
   set_limits(*lease, now);
   // By a message, while a request is under way.
   if (contender.current == contender::state::asking) late_responses_.expect(contender.number);

@@ -22,6 +22,12 @@ namespace holdfast {
 ///     auto reading = prices.acquire_upgrade();                 // beside other readers
 ///     if (outdated(read())) prices.upgrade(reading);           // alone, and nobody wrote in between
 ///
+///     boost::upgrade_lock reading{prices};                     // the same, of this thread
+///     if (outdated(read())) {
+///       boost::upgrade_to_unique_lock writing{reading};
+///       …
+///     }
+///
 /// The plain wire has it. Elsewhere these functions throw std::errc::not_supported.
 class HOLDFAST_EXPORT upgradable_lock {
  public:
@@ -72,6 +78,38 @@ class HOLDFAST_EXPORT upgradable_lock {
     return upgrade_within(held, to_wait(time), std::move(stop));
   }
 
+  /// The upgrade lease of the calling thread, in the shape of Boost.Thread, for boost::upgrade_lock. A thread
+  /// that has it gets std::errc::resource_deadlock_would_occur from lock(), lock_shared() and lock_upgrade(),
+  /// and lock_upgrade() says so to one that reads or writes. unlock_upgrade() does what unlock() does.
+  void lock_upgrade();
+  [[nodiscard]] bool try_lock_upgrade();
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_lock_upgrade_for(std::chrono::duration<Rep, Period> const& wait) {
+    return try_lock_upgrade_within(to_wait(wait));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_lock_upgrade_until(std::chrono::time_point<Clock, Duration> const& time) {
+    return try_lock_upgrade_within(to_wait(time));
+  }
+  void unlock_upgrade();
+
+  /// The thread that has the upgrade lease becomes the writer: upgrade(). When this throws or returns false,
+  /// the thread has the upgrade lease as before; also one that was lost is to be unlocked. Throws
+  /// std::errc::operation_not_permitted if this thread doesn't have it.
+  void unlock_upgrade_and_lock();
+  [[nodiscard]] bool try_unlock_upgrade_and_lock();
+  template <class Rep, class Period>
+  [[nodiscard]] bool try_unlock_upgrade_and_lock_for(std::chrono::duration<Rep, Period> const& wait) {
+    return unlock_upgrade_and_lock_within(to_wait(wait));
+  }
+  template <class Clock, class Duration>
+  [[nodiscard]] bool try_unlock_upgrade_and_lock_until(std::chrono::time_point<Clock, Duration> const& time) {
+    return unlock_upgrade_and_lock_within(to_wait(time));
+  }
+  /// The thread that writes has the upgrade lease instead: downgrade_to_upgrade(). As
+  /// shared_mutex::unlock_and_lock_shared().
+  void unlock_and_lock_upgrade();
+
   /// Turns a lease to write into the upgrade lease, as shared_mutex::downgrade() into one to read.
   [[nodiscard]] lease downgrade_to_upgrade(lease writing);
 
@@ -111,6 +149,8 @@ class HOLDFAST_EXPORT upgradable_lock {
  private:
   [[nodiscard]] std::optional<lease> try_acquire_upgrade_within(std::chrono::nanoseconds wait,
                                                                 std::stop_token stop);
+  [[nodiscard]] bool try_lock_upgrade_within(std::chrono::nanoseconds wait);
+  [[nodiscard]] bool unlock_upgrade_and_lock_within(std::optional<std::chrono::nanoseconds> wait);
   [[nodiscard]] bool upgrade_within(lease& held, std::optional<std::chrono::nanoseconds> wait,
                                     std::stop_token stop);
   void async_try_acquire_upgrade_within(std::chrono::nanoseconds wait, acquire_handler done,

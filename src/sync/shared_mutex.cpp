@@ -16,36 +16,22 @@ shared_mutex::~shared_mutex() = default;
 
 std::string const& shared_mutex::name() const noexcept { return impl_->writers.binding.name(); }
 
-void shared_mutex::lock() {
-  if (impl_->readers.shape.held_by_this_thread()) {
-    throw error{std::errc::resource_deadlock_would_occur,
-                "this thread reads with the shared lock \"" + name() +
-                    "\": to write it would wait for itself; call unlock_shared() first"};
-  }
-  impl_->writers.lock();
-}
+void shared_mutex::lock() { impl_->lock(impl_->writers); }
 
 bool shared_mutex::try_lock() { return try_lock_within({}); }
 
 bool shared_mutex::try_lock_within(std::chrono::nanoseconds wait) {
-  return !impl_->readers.shape.held_by_this_thread() && impl_->writers.try_lock_within(wait);
+  return impl_->try_lock(impl_->writers, wait);
 }
 
 void shared_mutex::unlock() { impl_->unlock(impl_->writers); }
 
-void shared_mutex::lock_shared() {
-  if (impl_->writers.shape.held_by_this_thread()) {
-    throw error{std::errc::resource_deadlock_would_occur,
-                "this thread writes with the lock \"" + name() +
-                    "\": to read it would wait for itself; unlock_and_lock_shared() makes it a reader"};
-  }
-  impl_->readers.lock();
-}
+void shared_mutex::lock_shared() { impl_->lock(impl_->readers); }
 
 bool shared_mutex::try_lock_shared() { return try_lock_shared_within({}); }
 
 bool shared_mutex::try_lock_shared_within(std::chrono::nanoseconds wait) {
-  return !impl_->writers.shape.held_by_this_thread() && impl_->readers.try_lock_within(wait);
+  return impl_->try_lock(impl_->readers, wait);
 }
 
 void shared_mutex::unlock_shared() { impl_->unlock(impl_->readers); }
@@ -60,8 +46,11 @@ std::optional<release_result> shared_mutex::last_release() const noexcept {
 }
 
 lease_view shared_mutex::current() const {
-  auto& side = impl_->writers.shape.held_by_this_thread() ? impl_->writers : impl_->readers;
-  return side.shape.look_at_own(engine::lease_state::view);
+  auto* held = &impl_->readers;
+  if (impl_->writers.shape.held_by_this_thread()) held = &impl_->writers;
+  if (auto& upgrading = impl_->upgrading; upgrading && upgrading->leases.shape.held_by_this_thread())
+    held = &upgrading->leases;
+  return held->shape.look_at_own(engine::lease_state::view);
 }
 
 lease shared_mutex::acquire(std::stop_token stop) { return impl_->writers.acquire(stop); }
@@ -114,7 +103,7 @@ std::optional<busy_info> shared_mutex::last_busy() {
   };
   consider(impl_->writers.binding);
   if (impl_->upgrading) {
-    consider(impl_->upgrading->leases);
+    consider(impl_->upgrading->leases.binding);
     consider(impl_->upgrading->writers);
   }
   return locks.last_busy(*latest);

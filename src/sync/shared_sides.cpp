@@ -51,7 +51,12 @@ struct shared_plan {
 };
 
 upgrades::upgrades(client& redis, std::string const& name, shared_plan const& of)
-    : leases{redis, name, of.reader_options, recipes::plain::upgradable},
+    : leases{redis,
+             name,
+             of.reader_options,
+             recipes::plain::upgradable,
+             "the upgrade lease of the lock \"" + name + "\"",
+             side::nesting::refused},
       writers{redis, name, of.writer_options, recipes::plain::upgrader} {}
 
 side::side(client& redis, std::string const& name, lock_options const& options, engine::recipe const& kind,
@@ -107,7 +112,7 @@ void upgradable_lock::impl::check_format(char const* lack) const {
           "place of the other; release, and acquire anew"};
 }
 
-sync::upgrades const& upgradable_lock::impl::upgrading_here() const {
+sync::upgrades& upgradable_lock::impl::upgrading_here() {
   if (upgrading) return *upgrading;
   check_format("has no upgrade lease");
   throw error{std::errc::not_supported,
@@ -120,7 +125,7 @@ std::string upgradable_lock::impl::described(engine::lease_state const* state) c
   auto const* const queue = &state->queue();
   if (queue == readers.binding.queue().get()) return "is one to read";
   if (queue == writers.binding.queue().get()) return "is one to write";
-  if (upgrading && queue == upgrading->leases.queue().get()) return "is the upgrade lease";
+  if (upgrading && queue == upgrading->leases.binding.queue().get()) return "is the upgrade lease";
   if (upgrading && queue == upgrading->writers.queue().get()) return "is one to write";
   return "is one of " + queue->title() + ", of the client " + state->queue().client().uuid;
 }
@@ -139,10 +144,40 @@ void upgradable_lock::impl::check_own_writer(lease const& held, char const* requ
   check_own(held, {writers.binding.queue().get(), upgraded}, requirement);
 }
 
-sync::lock_binding const& upgradable_lock::impl::upgrader_of(lease const& held) const {
+sync::lock_binding const& upgradable_lock::impl::upgrader_of(lease const& held) {
   auto const& both = upgrading_here();
-  check_own(held, {both.leases.queue().get()}, "only the upgrade lease can become one to write: that of");
+  check_own(held, {both.leases.binding.queue().get()},
+            "only the upgrade lease can become one to write: that of");
   return both.writers;
+}
+
+std::string upgradable_lock::impl::waits_for_itself(sync::side const& wanted) {
+  auto const lock = '"' + writers.binding.name() + '"';
+  if (&wanted != &readers && readers.shape.held_by_this_thread())
+    return "this thread reads with the shared lock " + lock + ": " +
+           (&wanted == &writers ? "to write" : "for the upgrade lease") +
+           " it would wait for itself; call unlock_shared() first";
+  if (&wanted != &writers && writers.shape.held_by_this_thread())
+    return "this thread writes with the lock " + lock + ": " +
+           (&wanted == &readers
+                ? "to read it would wait for itself; unlock_and_lock_shared() makes it a reader"
+                : "for the upgrade lease it would wait for itself; unlock_and_lock_upgrade() makes it that");
+  if (upgrading && &wanted != &upgrading->leases && upgrading->leases.shape.held_by_this_thread())
+    return "this thread has the upgrade lease of the lock " + lock + ": " +
+           (&wanted == &writers
+                ? "to write it would wait for itself; unlock_upgrade_and_lock() makes it the writer"
+                : "it reads already, and behind a writer it would wait for itself");
+  return {};
+}
+
+void upgradable_lock::impl::lock(sync::side& wanted) {
+  if (auto const reason = waits_for_itself(wanted); !reason.empty())
+    throw error{std::errc::resource_deadlock_would_occur, reason};
+  wanted.lock();
+}
+
+bool upgradable_lock::impl::try_lock(sync::side& wanted, std::chrono::nanoseconds const wait) {
+  return waits_for_itself(wanted).empty() && wanted.try_lock_within(wait);
 }
 
 void upgradable_lock::impl::unlock(sync::side& held_side) {

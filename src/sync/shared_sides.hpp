@@ -45,7 +45,7 @@ struct shared_plan;
 
 /// The upgrade lease, and the writer that it becomes: the plain wire alone has them.
 struct upgrades {
-  lock_binding leases;
+  side leases;
   lock_binding writers;
 
   upgrades(client& redis, std::string const& name, shared_plan const& of);
@@ -67,7 +67,7 @@ struct upgradable_lock::impl {
   /// On etcd each place in the queue is older or newer than another one for good.
   void check_format(char const* lack) const;
 
-  [[nodiscard]] sync::upgrades const& upgrading_here() const;
+  [[nodiscard]] sync::upgrades& upgrading_here();
 
   /// For messages: what the lease is instead of one that this lock wants.
   [[nodiscard]] std::string described(engine::lease_state const* state) const;
@@ -80,8 +80,12 @@ struct upgradable_lock::impl {
   void check_own_writer(lease const& held, char const* requirement) const;
 
   /// The writers, one of which takes the place of `held`, the upgrade lease.
-  [[nodiscard]] sync::lock_binding const& upgrader_of(lease const& held) const;
+  [[nodiscard]] sync::lock_binding const& upgrader_of(lease const& held);
 
+  /// Why the calling thread would wait for itself if it locked that side; empty: it wouldn't.
+  [[nodiscard]] std::string waits_for_itself(sync::side const& wanted);
+  void lock(sync::side& wanted);
+  [[nodiscard]] bool try_lock(sync::side& wanted, std::chrono::nanoseconds wait);
   void unlock(sync::side& held_side);
 };
 

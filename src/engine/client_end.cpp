@@ -137,6 +137,7 @@ void core::await_given_back(time_point begun) noexcept {
   if (client_.forked()) return;
   reactor::lock hold{loop_.mutex()};
   end_begun_ = std::min(end_begun_, begun);
+  loop_.flush();  // where nobody answers nothing is waited for, and behind a callback it would be too late
   drain(hold, end_begun_ + confirmation_wait + acknowledgements_.delay());
   if (auto const remaining = pending_releases_.count_at_end(); remaining > 0) {
     log_(log_level::warning, [this, remaining] {

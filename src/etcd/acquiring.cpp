@@ -59,6 +59,7 @@ void acquiring::begin(attempt_ptr const& asked) {
     own.holds = false;
     own.unsure = false;
     own.aside.clear();
+    own.asides_in_doubt.clear();
   }
   if (++asked->beginnings > most_beginnings) {
     finish(asked, {.content = engine::failed{
@@ -133,6 +134,7 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
   if (answer.value.succeeded) {
     own.revision = revision;
     auto const changes = own.keys.size() + (std::exchange(own.aside, {}).empty() ? 0 : 1);
+    places::leave_doubtful_asides(own);
     if (!asked->queues()) {
       finish_granted(asked);
       return;
@@ -151,7 +153,7 @@ void acquiring::on_made(attempt_ptr const& asked, response<outcome>&& answer) {
     on_others(asked, std::move(answer.value));
   } else if (made_before.size() == own.keys.size() && std::ranges::all_of(made_before, by_same_request)) {
     own.revision = made_before.front().create_revision;
-    own.aside.clear();
+    releasing_.stop_standing_aside(own);  // the copy that made them may be older than its key there
     own.ahead = answers.at(own.keys.size()).count;
     look(asked);
   } else {
@@ -318,13 +320,14 @@ void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>
   // The engine forgets who has tried in vain, though an earlier copy of the request may still be carried out.
   auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !asked->join;
   // Any of its requests may have made the key, not the last one alone.
-  if (own->revision != 0 || own->unsure || !own->aside.empty()) {
+  auto const aside = !own->aside.empty() || !own->asides_in_doubt.empty();
+  if (own->revision != 0 || own->unsure || aside) {
     if (auto* const failure = std::get_if<engine::failed>(&result.content)) failure->sent = true;
     if (auto* const refusal = std::get_if<engine::refused>(&result.content)) refusal->resent = true;
   }
   auto done = std::exchange(asked->done, {});
   done(std::move(result));
-  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty() || !own->aside.empty();
+  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty() || aside;
   if (!waits && (!own->unsure || forgotten) && !own->has_more_steps()) {
     if (own->unsure) places::leave_behind(*own);
     places_.drop(own);

@@ -60,36 +60,34 @@ void acquiring::on_others(attempt_ptr const& asked, outcome&& answer) {
 /// In the queue of another name than before, or of the first one.
 void acquiring::stand_aside(attempt_ptr const& asked, std::string const& aside, last_place const& last,
                             engine::busy&& reply) {
-  auto& own = *asked->own;
+  auto const& own = *asked->own;
   transaction request;
   if (!own.aside.empty()) request.then.emplace_back(remove{own.aside});
-  own.aside = aside;
   request.then.emplace_back(put{.key = aside, .value = own.value, .lease = own.lease->id});
   request.then.emplace_back(queue_of(aside, 0));
   server_.transact(
       std::move(request), asked->send,
-      [this, asked, last, reply = std::move(reply)](response<outcome>&& answer) mutable {
+      [this, asked, aside, last, reply = std::move(reply)](response<outcome>&& answer) mutable {
         auto& standing = *asked->own;
-        // A copy may be carried out when it has gone.
-        if (answer.resent || (answer.failure && answer.sent))
-          leases::leave_behind(*standing.lease, standing.aside);
+        if (answer.resent || (answer.failure && answer.sent)) standing.asides_in_doubt.insert(aside);
         if (answer.ended.type == status::kind::no_such_lease) {
           leases_.note_over(standing.lease);
           begin(asked);
           return;
         }
         if (answer.ended.type == status::kind::unauthorized) {  // of this key: its own ones it could make
-          standing.aside.clear();
+          releasing_.stop_standing_aside(standing);
           watching_.watch(asked->own, last.key, last.revision + 1);
           finish_busy(asked, std::move(reply));
           return;
         }
-        if (!answer.ok()) {
+        if (!answer.ok()) {  // it stands where it did, as far as is known
           finish_failed(asked, answer);
           return;
         }
         auto const& queue = answer.value.answers.back();
-        auto const made = std::ranges::find(queue.keys, standing.aside, &key_value::key);
+        auto const made = std::ranges::find(queue.keys, aside, &key_value::key);
+        standing.aside = aside;
         standing.aside_revision = made == queue.keys.end() ? answer.value.revision : made->create_revision;
         watch_aside(asked->own, queue, last, answer.value.revision);
         finish_busy(asked, std::move(reply));

@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,13 @@ struct place {
   /// Of several names: its key among those that stand aside; empty: it isn't there.
   std::string aside{};
   std::int64_t aside_revision = 0;  ///< in which that was made
-  std::int64_t ahead = 0;           ///< at most so many are before it
-  bool unsure = false;              ///< a request without an answer may make the key, perhaps only later
-  bool holds = false;               ///< it was the first one
-  std::uint64_t watch = 0;          ///< of the key before it; 0: none
-  std::string watched{};            ///< that key
+  /// Such keys that a copy of a request may make, perhaps only later.
+  std::set<std::string> asides_in_doubt{};
+  std::int64_t ahead = 0;   ///< at most so many are before it
+  bool unsure = false;      ///< a request without an answer may make the key, perhaps only later
+  bool holds = false;       ///< it was the first one
+  std::uint64_t watch = 0;  ///< of the key before it; 0: none
+  std::string watched{};    ///< that key
   /// The same of its own keys when it holds them; of permits before that: of the places that it waits for,
   /// and of the key with their number.
   std::map<std::string, std::uint64_t> watches{};

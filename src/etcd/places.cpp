@@ -65,6 +65,7 @@ void places::drop(place_ptr const& left) noexcept {
   give_lease(*left);
   left->keys.clear();
   left->aside.clear();
+  left->asides_in_doubt.clear();
   left->revision = 0;
   left->seen = 0;
   left->holds = false;
@@ -79,6 +80,14 @@ void places::leave_behind(place& left) {
   if (!left.lease || left.lease->over) return;
   for (auto const& each : left.keys) leases::leave_behind(*left.lease, each);
   if (!left.aside.empty()) leases::leave_behind(*left.lease, left.aside);
+  leave_doubtful_asides(left);
+}
+
+void places::leave_doubtful_asides(place& left) {
+  if (left.lease && !left.lease->over) {
+    for (auto const& each : left.asides_in_doubt) leases::leave_behind(*left.lease, each);
+  }
+  left.asides_in_doubt.clear();
 }
 
 void places::on_lease_over(lease_ptr const& gone) {

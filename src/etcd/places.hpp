@@ -35,6 +35,8 @@ class places {
   void drop(place_ptr const& left) noexcept;
   /// Its keys may be there, or appear, and mustn't stay.
   static void leave_behind(place& left);
+  /// The same of those among the ones that stand aside: it does so no more.
+  static void leave_doubtful_asides(place& left);
 
   /// Its keys are gone. Waiters are to join their queues again.
   void on_lease_over(lease_ptr const& gone);

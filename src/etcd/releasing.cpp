@@ -59,7 +59,7 @@ void releasing::begin(place_ptr const& left, scripting::send_options const& send
   left->watching.disarm();
   left->end.disarm();
   watching_.unwatch(*left);
-  if (!left->aside.empty() && left->lease) stop_standing_aside(*left);
+  stop_standing_aside(*left);
   auto const had_lock = left->holds;
   auto const report = [this, left, done, had_lock](engine::answer<ownership>&& result) {
     places_.drop(left);
@@ -95,7 +95,9 @@ void releasing::begin(place_ptr const& left, scripting::send_options const& send
 
 /// Nobody waits for the answer.
 void releasing::stop_standing_aside(place& left) {
+  places::leave_doubtful_asides(left);
   auto const key = std::exchange(left.aside, {});
+  if (key.empty() || !left.lease) return;
   server_.transact({.then = {remove{key}}}, {}, [lease = left.lease, key](response<outcome>&& answer) {
     if (!answer.ok() && !lease->over) leases::leave_behind(*lease, key);
   });

@@ -30,12 +30,13 @@ class releasing {
   void abandon(engine::owned lease, handler<engine::abandoned> done, scripting::send_options const& send);
   /// Whatever that place has. `done` may be empty.
   void give_back(place_ptr const& left, scripting::send_options const& send, released_handler done);
+  /// Nor do copies of its requests stay there. It may not stand there at all.
+  void stop_standing_aside(place& left);
 
  private:
   /// The same for the place of an owner; there may be none.
   void give_back_of(std::string_view owner, scripting::send_options const& send, released_handler done);
   void begin(place_ptr const& left, scripting::send_options const& send, released_handler const& done);
-  void stop_standing_aside(place& left);
   void remove_each(place_ptr const& left, scripting::send_options const& send,
                    std::function<void(bool some_were_left)> then);
 

@@ -119,6 +119,9 @@ class loop : private listed_loop {
   /// Counts operations under way that no thread waits for: while there are any, some thread has to drive.
   void add_interest(int n) noexcept { interest_ += n; }
 
+  /// Writes what was collected so far, also inside of a callback. Under the lock.
+  void flush() noexcept { flush_all(false); }
+
   /// Ends the keeper, and waits for it and for former keepers. Afterwards only wait() drives. False: a thread
   /// is still inside a callback, and the loop has to outlive that thread. Former keepers are not waited for
   /// when this thread is inside a callback itself, or when the process is `exiting`: then their callbacks may

@@ -3,6 +3,8 @@
 
 #include <holdfast/shared_mutex.hpp>
 
+#include <gmock/gmock.h>
+
 #include <boost/thread/lock_types.hpp>
 
 #include <atomic>

@@ -349,6 +349,7 @@ TEST_F(listeners_of_the_module, are_no_reason_to_save_less_often) {
 TEST_F(listeners_of_the_module, counts_all_changes_of_a_burst_though_not_at_once) {
   wait_for_a_look(raw_);
   std::vector<std::vector<std::string>> many;
+  many.reserve(3'000);
   for (auto i = 0; i < 3'000; ++i) many.push_back(take("x" + std::to_string(i)));
   raw_.pipeline(many);
   EXPECT_TRUE(eventually(

@@ -225,7 +225,7 @@ void run_command(std::string const& line) {
   if (line == "acquire") {
     session_lease = lock->acquire();
     answer("held " + std::to_string(session_lease.token()));
-  } else if (line.rfind("try ", 0) == 0) {
+  } else if (line.starts_with("try ")) {
     auto acquired = lock->try_acquire_for(number(line.substr(4)));
     if (acquired) session_lease = std::move(*acquired);
     answer(acquired ? "held " + std::to_string(session_lease.token()) : "busy");
@@ -248,10 +248,10 @@ void run_command(std::string const& line) {
   } else if (line == "wait in a callback") {
     wait_in_callback();
     answer("waiting");
-  } else if (line.rfind("clients ", 0) == 0) {
+  } else if (line.starts_with("clients ")) {
     hold_by_clients(std::stoi(line.substr(8)), false);
     answer("ok");
-  } else if (line.rfind("static clients ", 0) == 0) {
+  } else if (line.starts_with("static clients ")) {
     hold_by_clients(std::stoi(line.substr(15)), true);
     answer("ok");
   } else if (line == "cycle") {
@@ -261,7 +261,7 @@ void run_command(std::string const& line) {
     answer("ended " + exit_of_forked_child());
   } else if (line == "release") {
     answer("ended " + code_word(session_lease.release()));
-  } else if (line.rfind("increment ", 0) == 0) {
+  } else if (line.starts_with("increment ")) {
     std::istringstream words{line.substr(10)};
     std::string socket;
     std::string counter;
@@ -269,7 +269,7 @@ void run_command(std::string const& line) {
     words >> socket >> counter >> times;
     increment(socket, counter, times);
     answer("ok");
-  } else if (line.rfind("arrive ", 0) == 0) {
+  } else if (line.starts_with("arrive ")) {
     std::istringstream words{line.substr(7)};
     std::string name;
     auto parties = 0;
@@ -277,12 +277,12 @@ void run_command(std::string const& line) {
     words >> name >> parties >> ttl_ms;
     barrier at{*redis, name, parties, {.ttl = milliseconds{ttl_ms}}};
     answer("passed " + std::to_string(at.arrive_and_wait()));
-  } else if (line.rfind("await ", 0) == 0) {
+  } else if (line.starts_with("await ")) {
     condition on{*redis, line.substr(6)};
     session_lease = lock->acquire();
     on.wait(session_lease);
     answer("woken");
-  } else if (line.rfind("notify ", 0) == 0) {
+  } else if (line.starts_with("notify ")) {
     answer("notified " + std::to_string(condition{*redis, line.substr(7)}.notify_one()));
   } else if (line == "status") {
     answer(std::string{session_lease.valid() ? "valid " : "invalid "} +

@@ -43,16 +43,11 @@ client_options survey_options() {
           .log = output::hook()};
 }
 
-/// In this time so many are sent at that rate a second.
-std::chrono::nanoseconds time_of(std::size_t const requests, std::size_t const rate) {
-  return std::chrono::nanoseconds{1s} * requests / rate;
-}
-
 /// So long that no more than `rate` are sent in a second.
 std::chrono::nanoseconds rest_after(std::size_t const requests, std::size_t const rate,
                                     std::chrono::nanoseconds const took,
                                     std::chrono::nanoseconds const shortest) {
-  auto const for_rate = time_of(requests, rate) - took;
+  std::chrono::nanoseconds const for_rate = std::chrono::nanoseconds{1s} * requests / rate - took;
   return std::min<std::chrono::nanoseconds>(std::max(shortest, for_rate), longest_break);
 }
 

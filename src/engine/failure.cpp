@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/printable.hpp"
+#include "base/quoted.hpp"
 #include "engine/lock_queue.hpp"
 #include "engine/record.hpp"
 #include "net/deployment_url.hpp"
@@ -40,8 +41,6 @@ constexpr std::array<advice, 8> advices{{
     {"NOREPLICAS", "too few replicas are in touch for min-replicas-to-write"},
     {"LOADING", "it is loading its data: try again later"},
 }};
-
-std::string quoted(std::string_view name) { return '"' + std::string{name} + '"'; }
 
 }  // namespace
 

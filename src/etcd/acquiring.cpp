@@ -320,14 +320,13 @@ void acquiring::finish(attempt_ptr const& asked, engine::answer<engine::verdict>
   // The engine forgets who has tried in vain, though an earlier copy of the request may still be carried out.
   auto const forgotten = found != nullptr && std::holds_alternative<engine::busy>(*found) && !asked->join;
   // Any of its requests may have made the key, not the last one alone.
-  auto const aside = !own->aside.empty() || !own->asides_in_doubt.empty();
-  if (own->revision != 0 || own->unsure || aside) {
+  if (own->revision != 0 || own->unsure || own->may_stand_aside()) {
     if (auto* const failure = std::get_if<engine::failed>(&result.content)) failure->sent = true;
     if (auto* const refusal = std::get_if<engine::refused>(&result.content)) refusal->resent = true;
   }
   auto done = std::exchange(asked->done, {});
   done(std::move(result));
-  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty() || aside;
+  auto const waits = own->revision != 0 || own->watch != 0 || !own->watches.empty() || own->may_stand_aside();
   if (!waits && (!own->unsure || forgotten) && !own->has_more_steps()) {
     if (own->unsure) places::leave_behind(*own);
     places_.drop(own);

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/quoted.hpp"
 #include "base/whole_number.hpp"
 
 namespace holdfast::etcd {
@@ -21,8 +22,6 @@ constexpr milliseconds least_extra = 1h;
 
 /// How much longer than the mark has to be remembered a new lease lasts, so that few writes need one.
 milliseconds extra_of(milliseconds remember) { return std::max(least_extra, remember / 8); }
-
-std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
 
 /// Revision 0: there is no such key.
 condition unchanged(std::string key, std::int64_t revision) {

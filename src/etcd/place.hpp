@@ -50,6 +50,8 @@ struct place {
   reactor::timer watching{{}};
   reactor::timer end{{}};  ///< the engine hasn't renewed it: its key is deleted then
 
+  /// It does, or a copy of a request may have it do so.
+  [[nodiscard]] bool may_stand_aside() const noexcept { return !aside.empty() || !asides_in_doubt.empty(); }
   [[nodiscard]] std::string const& name() const noexcept { return names.front(); }
   [[nodiscard]] std::string const& key() const noexcept { return keys.front(); }
 

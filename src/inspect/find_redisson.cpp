@@ -51,17 +51,13 @@ bool find_hashes(search& query) {
   });
 }
 
-search::keys names_of_permits(search::keys const& beside) {
+bool show_permits(search& query, search::keys const& beside) {
   search::keys names;
   for (std::string_view key : beside) {
     if (key.ends_with(permit_suffixes))
       add_names_of(key.substr(0, key.size() - permit_suffixes.size()), names);
   }
-  return names;
-}
-
-bool show_permits(search& query, search::keys const& beside) {
-  return query.show(names_of_permits(beside), of_permits);
+  return query.show(std::move(names), of_permits);
 }
 
 bool find_waited_for(search& query) {

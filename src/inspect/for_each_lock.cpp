@@ -1,6 +1,7 @@
 #include <holdfast/inspect.hpp>
 
 #include "engine/access.hpp"
+#include "inspect/attempts.hpp"
 #include "inspect/glob.hpp"
 #include "inspect/on_etcd.hpp"
 #include "inspect/search.hpp"
@@ -8,6 +9,7 @@
 namespace holdfast {
 namespace {
 
+using inspection::attempts;
 using inspection::search;
 
 void find_plain(search& query) {
@@ -22,32 +24,6 @@ void find_redisson(search& query) {
   auto const show = [&query](search::keys const& page) { return inspection::show_permits(query, page); };
   if (inspection::find_hashes(query) && query.scan(filter, "zset", show)) inspection::find_waited_for(query);
 }
-
-/// Attempts that a server may refuse although it allows the plain wire.
-class attempts {
- public:
-  /// `in_caller`: an exception that is thrown now comes from the caller's function.
-  explicit attempts(bool const& in_caller) : in_caller_{in_caller} {}
-
-  /// True also when the server refuses, or has refused before.
-  template <class Look>
-  bool operator()(Look const look) {
-    if (refused_) return true;
-    try {
-      return look();
-    } catch (error const& problem) {
-      bool const by_server = problem.code() == errc::unauthorized || problem.code() == errc::refused;
-      if (in_caller_ || !by_server) throw;
-      refused_ = problem;
-      return true;
-    }
-  }
-  [[nodiscard]] std::optional<error> const& refused() const noexcept { return refused_; }
-
- private:
-  bool const& in_caller_;
-  std::optional<error> refused_{};
-};
 
 /// For a name that was given in full.
 bool wanted_by_name(lock_state const& state) {

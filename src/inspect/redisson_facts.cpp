@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/quoted.hpp"
 #include "base/whole_number.hpp"
 #include "inspect/bounded.hpp"
 #include "wire/redisson/permit_id.hpp"
@@ -68,8 +69,6 @@ bool is_owner(std::string_view text) {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
   });
 }
-
-std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
 
 /// Nullopt: -1, Redis's reply for a key without a ttl.
 std::optional<milliseconds> to_ttl(std::int64_t pttl) {

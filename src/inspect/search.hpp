@@ -85,7 +85,6 @@ bool show_sets(search& query);
 constexpr std::string_view permit_suffixes{":timeout"};
 /// Of a name given in full: also a counter without waiters.
 [[nodiscard]] bool wanted_of_redisson(lock_state const& state);
-[[nodiscard]] search::keys names_of_permits(search::keys const& beside);
 bool show_permits(search& query, search::keys const& beside);
 bool find_hashes(search& query);
 bool find_waited_for(search& query);

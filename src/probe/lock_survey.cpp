@@ -3,6 +3,7 @@
 #include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
+#include "inspect/attempts.hpp"
 #include "inspect/search.hpp"
 #include "inspect/slot_parts.hpp"
 #include "inspect/states.hpp"
@@ -214,21 +215,13 @@ void lock_survey::find_others(std::function<bool(std::vector<std::string> const&
                               std::function<bool(lock_state const&)> const& redisson) {
   if (impl_->etcd) return;  // find_names() has found them
   counted_search query{impl_->requests, *impl_->server, redisson};
-  std::optional<error> refused;
-  auto const show_permits = [&](inspection::search::keys const& sets) {
-    try {
-      return refused.has_value() || inspection::show_permits(*query, sets);
-    } catch (error const& problem) {
-      if (problem.code() != errc::unauthorized && problem.code() != errc::refused) throw;
-      refused = problem;
-      return true;
-    }
-  };
+  bool in_caller = false;
+  inspection::attempts try_to{in_caller};
   bool const goes_on = query->scan("*", "zset", [&](inspection::search::keys const& sets) {
     auto const found = inspection::names_of_sets(*query, sets);
-    return (found.empty() || names(found)) && show_permits(sets);
+    return (found.empty() || names(found)) && try_to([&] { return inspection::show_permits(*query, sets); });
   });
-  if (refused) throw error{*refused};
+  if (try_to.refused()) throw error{*try_to.refused()};
   if (goes_on && inspection::find_hashes(*query)) inspection::find_waited_for(*query);
 }
 

@@ -1,5 +1,6 @@
 #include "probe/run_record.hpp"
 
+#include "base/quoted.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
 #include "engine/failure.hpp"
@@ -20,8 +21,6 @@ namespace holdfast::probe {
 namespace {
 
 using std::chrono::microseconds;
-
-std::string quoted(std::string const& name) { return '"' + name + '"'; }
 
 /// By the lease, whose tokens grow also where clocks differ; leases without tokens by time. Of two states of
 /// one run: the one with its end, and the one in which it doesn't count any more.

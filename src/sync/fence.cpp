@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/quoted.hpp"
 #include "base/ranges.hpp"
 #include "engine/access.hpp"
 #include "engine/core.hpp"
@@ -17,7 +18,6 @@
 namespace holdfast {
 namespace {
 
-using sync::quoted;
 using sync::reading;
 
 void check_ttl(std::string_view key, std::chrono::milliseconds ttl) {

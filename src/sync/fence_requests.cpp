@@ -1,6 +1,7 @@
 #include "sync/fence_requests.hpp"
 
 #include "base/hash_slot.hpp"
+#include "base/quoted.hpp"
 #include "base/whole_number.hpp"
 #include "engine/failure.hpp"
 #include "script/names.hpp"
@@ -17,8 +18,6 @@ namespace {
 constexpr std::size_t most_arguments = 4000;
 
 }  // namespace
-
-std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
 
 void fence_requests::check(fence_token token) const {
   sync::check(token.value() > 0, "a fencing token is greater than 0, but the one for " +

@@ -16,9 +16,6 @@
 
 namespace holdfast::sync {
 
-/// For messages.
-[[nodiscard]] std::string quoted(std::string_view text);
-
 /// What is written to one resource. Thread-safe.
 class fence_requests {
  public:

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/quoted.hpp"
 #include "base/whole_number.hpp"
 #include "etcd/viewer.hpp"
 #include "sync/idempotency_marks.hpp"
@@ -12,8 +13,6 @@
 
 namespace holdfast::sync::on_etcd {
 namespace {
-
-std::string quoted(std::string_view text) { return '"' + std::string{text} + '"'; }
 
 /// nullopt: it isn't there.
 std::optional<etcd::fence_deed> read_command(std::string_view command,

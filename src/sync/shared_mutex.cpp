@@ -46,11 +46,8 @@ std::optional<release_result> shared_mutex::last_release() const noexcept {
 }
 
 lease_view shared_mutex::current() const {
-  auto* held = &impl_->readers;
-  if (impl_->writers.shape.held_by_this_thread()) held = &impl_->writers;
-  if (auto& upgrading = impl_->upgrading; upgrading && upgrading->leases.shape.held_by_this_thread())
-    held = &upgrading->leases;
-  return held->shape.look_at_own(engine::lease_state::view);
+  auto const* const held = impl_->held_by_this_thread();
+  return (held != nullptr ? *held : impl_->readers).shape.look_at_own(engine::lease_state::view);
 }
 
 lease shared_mutex::acquire(std::stop_token stop) { return impl_->writers.acquire(stop); }

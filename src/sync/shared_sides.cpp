@@ -151,33 +151,39 @@ sync::lock_binding const& upgradable_lock::impl::upgrader_of(lease const& held) 
   return both.writers;
 }
 
-std::string upgradable_lock::impl::waits_for_itself(sync::side const& wanted) {
-  auto const lock = '"' + writers.binding.name() + '"';
-  if (&wanted != &readers && readers.shape.held_by_this_thread())
-    return "this thread reads with the shared lock " + lock + ": " +
-           (&wanted == &writers ? "to write" : "for the upgrade lease") +
-           " it would wait for itself; call unlock_shared() first";
-  if (&wanted != &writers && writers.shape.held_by_this_thread())
-    return "this thread writes with the lock " + lock + ": " +
-           (&wanted == &readers
-                ? "to read it would wait for itself; unlock_and_lock_shared() makes it a reader"
-                : "for the upgrade lease it would wait for itself; unlock_and_lock_upgrade() makes it that");
-  if (upgrading && &wanted != &upgrading->leases && upgrading->leases.shape.held_by_this_thread())
-    return "this thread has the upgrade lease of the lock " + lock + ": " +
-           (&wanted == &writers
-                ? "to write it would wait for itself; unlock_upgrade_and_lock() makes it the writer"
-                : "it reads already, and behind a writer it would wait for itself");
-  return {};
+sync::side* upgradable_lock::impl::held_by_this_thread(sync::side const* const but) {
+  for (auto* const each : {&readers, &writers, upgrading ? &upgrading->leases : nullptr}) {
+    if (each != nullptr && each != but && each->shape.held_by_this_thread()) return each;
+  }
+  return nullptr;
 }
 
 void upgradable_lock::impl::lock(sync::side& wanted) {
-  if (auto const reason = waits_for_itself(wanted); !reason.empty())
-    throw error{std::errc::resource_deadlock_would_occur, reason};
+  if (auto const* const held = held_by_this_thread(&wanted); held != nullptr)
+    throw error{std::errc::resource_deadlock_would_occur, why_not_beside(*held, wanted)};
   wanted.lock();
 }
 
 bool upgradable_lock::impl::try_lock(sync::side& wanted, std::chrono::nanoseconds const wait) {
-  return waits_for_itself(wanted).empty() && wanted.try_lock_within(wait);
+  return held_by_this_thread(&wanted) == nullptr && wanted.try_lock_within(wait);
+}
+
+/// The thread would wait for itself.
+std::string upgradable_lock::impl::why_not_beside(sync::side const& held, sync::side const& wanted) const {
+  auto const lock = '"' + writers.binding.name() + '"';
+  if (&held == &readers)
+    return "this thread reads with the shared lock " + lock + ": " +
+           (&wanted == &writers ? "to write" : "for the upgrade lease") +
+           " it would wait for itself; call unlock_shared() first";
+  if (&held == &writers)
+    return "this thread writes with the lock " + lock + ": " +
+           (&wanted == &readers
+                ? "to read it would wait for itself; unlock_and_lock_shared() makes it a reader"
+                : "for the upgrade lease it would wait for itself; unlock_and_lock_upgrade() makes it that");
+  return "this thread has the upgrade lease of the lock " + lock + ": " +
+         (&wanted == &writers
+              ? "to write it would wait for itself; unlock_upgrade_and_lock() makes it the writer"
+              : "it reads already, and behind a writer it would wait for itself");
 }
 
 void upgradable_lock::impl::unlock(sync::side& held_side) {

@@ -82,8 +82,9 @@ struct upgradable_lock::impl {
   /// The writers, one of which takes the place of `held`, the upgrade lease.
   [[nodiscard]] sync::lock_binding const& upgrader_of(lease const& held);
 
-  /// Why the calling thread would wait for itself if it locked that side; empty: it wouldn't.
-  [[nodiscard]] std::string waits_for_itself(sync::side const& wanted);
+  /// A side that the calling thread has locked, other than that one; null: none.
+  [[nodiscard]] sync::side* held_by_this_thread(sync::side const* but = nullptr);
+  [[nodiscard]] std::string why_not_beside(sync::side const& held, sync::side const& wanted) const;
   void lock(sync::side& wanted);
   [[nodiscard]] bool try_lock(sync::side& wanted, std::chrono::nanoseconds wait);
   void unlock(sync::side& held_side);

@@ -5,8 +5,6 @@
 #include "support/eventually.hpp"
 #include "support/private_network.hpp"
 
-#include <array>
-#include <cstdio>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -28,20 +26,9 @@ test::etcd_options options_of_members(bool own_groups) {
           .args = {"--heartbeat-interval=60", "--election-timeout=600"}};
 }
 
-/// Before 3.4.31 and 3.5.13 a leader that stood still while another one was elected revokes the leases that
-/// seem over to it when it goes on, and the new leader does so, though it keeps them alive: etcd's issue
-/// 15247, FOUND 484. A member of such a version isn't frozen for so long while it leads.
+/// A member isn't frozen for so long while it leads that its cluster ends leases which are kept alive.
 std::chrono::milliseconds longest_stall_of_leaders() {
-  test::process asked{{"etcd", "--version"}};
-  (void)asked.wait();
-  auto const text = asked.out();
-  auto major = 0;
-  auto minor = 0;
-  auto patch = 0;
-  if (std::sscanf(text.c_str(), "etcd Version: %d.%d.%d", &major, &minor, &patch) != 3) return 400ms;
-  std::array const version{major, minor, patch};
-  auto const mended = version >= std::array{3, 5, 13} || (minor == 4 && version >= std::array{3, 4, 31});
-  return mended ? 6'000ms : 400ms;
+  return test::etcd_ends_leases_wrongly() ? 400ms : 6'000ms;
 }
 
 /// What a latch or a barrier leaves for the next ones, who count on it.

@@ -3,7 +3,9 @@
 #include "eventually.hpp"
 #include "redis_server.hpp"
 
+#include <array>
 #include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <sstream>
 #include <stdexcept>
@@ -22,6 +24,18 @@ void run(words const& command) {
 std::string address(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
 
 }  // namespace
+
+bool etcd_ends_leases_wrongly() {
+  process asked{{"etcd", "--version"}};
+  (void)asked.wait();
+  auto const text = asked.out();
+  auto major = 0;
+  auto minor = 0;
+  auto patch = 0;
+  if (std::sscanf(text.c_str(), "etcd Version: %d.%d.%d", &major, &minor, &patch) != 3) return true;
+  std::array const version{major, minor, patch};
+  return version < std::array{3, 5, 13} && (minor != 4 || version < std::array{3, 4, 31});
+}
 
 etcd_cluster::etcd_cluster(etcd_options options) : options_{std::move(options)} {
   if (options_.tls) make_certificates();

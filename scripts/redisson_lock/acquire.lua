@@ -6,12 +6,14 @@ local lock = KEYS[1]
 local owner = ARGV[1]
 local ttl_ms = ARGV[2]
 local handoffs = ARGV[3]
--- @include hold_hash
--- The common case first: each function that is defined costs the server a fraction of a command, and so does a list as reply.
+-- The common case first, and in full: each function that is defined or called costs the server a fraction of a command, and so
+-- does a list as reply.
 if redis.pcall('HLEN', lock) == 0 then
-  hold(lock, owner, ttl_ms)
-  return tonumber(handoffs)
+  redis.call('HSET', lock, owner, '1')
+  redis.call('PEXPIRE', lock, ttl_ms)
+  return handoffs + 0
 end
+-- @include hold_hash
 -- @include owner_hash
 -- @include prolong
 -- @include take_hash

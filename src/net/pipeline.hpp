@@ -57,6 +57,12 @@ struct key_position {
   std::uint32_t size = 0;
 };
 
+/// The arguments of a script, behind its keys, in the same way.
+struct argument_position {
+  std::uint32_t from_end = 0;
+  std::uint32_t count = 0;
+};
+
 struct request {
   std::string bytes{};
   callback<void(response&&)> done{};
@@ -74,6 +80,7 @@ struct request {
   /// error or else the last reply, and no error sends the request elsewhere.
   std::uint8_t replies = 1;
   key_position key{};
+  argument_position arguments{};  ///< of a script
   connection_role role = connection_role::usual;
 
   // For a deployment of several servers.

@@ -1,19 +1,16 @@
 #include "resp/command.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
-#include <cstdint>
-#include <cstring>
+#include <cstddef>
 #include <limits>
 #include <optional>
-#include <system_error>
 
 namespace holdfast::resp {
 namespace {
 
 constexpr std::string_view line_end{"\r\n"};
-constexpr std::size_t most_digits = std::numeric_limits<std::uint64_t>::digits10 + 1;
+/// A size has fewer.
+constexpr std::ptrdiff_t most_digits = std::numeric_limits<std::size_t>::digits10;
 
 /// Appends what `write` writes, which takes at most `room`.
 template <class Write>
@@ -26,48 +23,22 @@ void append(std::string& out, std::size_t room, Write write) {
 }
 
 /// Takes a line off the front. Nothing: it isn't of that type, or not there to its end.
-std::optional<std::size_t> take_line(char type, std::string_view& commands) {
-  if (commands.empty() || commands.front() != type) return std::nullopt;
+std::optional<std::size_t> take_line(char type, std::string_view& commands) noexcept {
+  auto const* at = commands.data();
+  auto const* const end = at + commands.size();
+  if (at == end || *at != type) return std::nullopt;
+  auto const* const digits = ++at;
   std::size_t number = 0;
-  auto const* const end = commands.data() + commands.size();
-  auto const read = std::from_chars(commands.data() + 1, end, number);
-  if (read.ec != std::errc{} || !std::string_view{read.ptr, end}.starts_with(line_end)) return std::nullopt;
-  commands = {read.ptr + line_end.size(), end};
+  for (; at != end && *at >= '0' && *at <= '9'; ++at)
+    number = 10 * number + static_cast<std::size_t>(*at - '0');
+  auto const count = at - digits;
+  if (count == 0 || count > most_digits || end - at < 2 || at[0] != '\r' || at[1] != '\n')
+    return std::nullopt;
+  commands = {at + 2, end};
   return number;
 }
 
 }  // namespace
-
-void writer::put(std::string_view text) noexcept {
-  if (!text.empty()) std::memcpy(at_, text.data(), text.size());
-  at_ += text.size();
-}
-
-void writer::line(char type, std::size_t n) noexcept {
-  *at_++ = type;
-  if (n < 10) {  // most are
-    *at_++ = static_cast<char>('0' + n);
-  } else {
-    at_ = std::to_chars(at_, at_ + most_digits, n).ptr;
-  }
-  put(line_end);
-}
-
-void writer::array_header(std::size_t n) noexcept { line('*', n); }
-
-void writer::bulk(std::span<std::string_view const> parts) noexcept {
-  std::size_t size = 0;
-  for (auto const part : parts) size += part.size();
-  line('$', size);
-  for (auto const part : parts) put(part);
-  put(line_end);
-}
-
-void writer::integer(std::int64_t value) noexcept {
-  std::array<char, most_digits> text;
-  auto const* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  bulk({text.data(), static_cast<std::size_t>(end - text.data())});
-}
 
 void append_array_header(std::string& out, std::size_t n) {
   append(out, writer::room_for(0), [n](writer& to) { to.array_header(n); });

@@ -1,9 +1,13 @@
 /// Writes requests: RESP arrays of bulk strings, appended to a buffer.
 #pragma once
 
+#include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <initializer_list>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,19 +15,37 @@
 
 namespace holdfast::resp {
 
-/// Writes into memory that is there, and is large enough: see room_for.
+/// Writes into memory that is there, and is large enough: see room_for. Here in full, since each request is a
+/// dozen of these calls.
 class writer {
  public:
   explicit writer(char* begin) noexcept : begin_{begin}, at_{begin} {}
 
   /// `*n\r\n`: n arguments follow.
-  void array_header(std::size_t n) noexcept;
+  void array_header(std::size_t n) noexcept { line('*', n); }
   /// `$size\r\nvalue\r\n`; any bytes.
-  void bulk(std::string_view value) noexcept { bulk(std::span{&value, 1}); }
+  void bulk(std::string_view value) noexcept {
+    line('$', value.size());
+    put(value);
+    end_line();
+  }
   /// The parts, one behind the other, as one bulk string.
-  void bulk(std::span<std::string_view const> parts) noexcept;
+  void bulk(std::span<std::string_view const> parts) noexcept {
+    std::size_t size = 0;
+    for (auto const part : parts) size += part.size();
+    line('$', size);
+    for (auto const part : parts) put(part);
+    end_line();
+  }
   /// A number as a bulk string.
-  void integer(std::int64_t value) noexcept;
+  void integer(std::int64_t value) noexcept {
+    std::array<char, most_digits> text;
+    auto const* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    bulk({text.data(), static_cast<std::size_t>(end - text.data())});
+  }
+
+  /// Bulk strings that are encoded already.
+  void encoded(std::string_view bulks) noexcept { put(bulks); }
 
   /// Of all that was written.
   [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(at_ - begin_); }
@@ -32,8 +54,28 @@ class writer {
   [[nodiscard]] static constexpr std::size_t room_for(std::size_t size) noexcept { return size + 30; }
 
  private:
-  void line(char type, std::size_t n) noexcept;
-  void put(std::string_view text) noexcept;
+  static constexpr std::size_t most_digits = std::numeric_limits<std::uint64_t>::digits10 + 1;
+
+  void line(char type, std::size_t n) noexcept {
+    *at_++ = type;
+    if (n < 10) {  // most are
+      *at_++ = static_cast<char>('0' + n);
+    } else if (n < 100) {
+      *at_++ = static_cast<char>('0' + n / 10);
+      *at_++ = static_cast<char>('0' + n % 10);
+    } else {
+      at_ = std::to_chars(at_, at_ + most_digits, n).ptr;
+    }
+    end_line();
+  }
+  void put(std::string_view text) noexcept {
+    if (!text.empty()) std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
+  }
+  void end_line() noexcept {
+    *at_++ = '\r';
+    *at_++ = '\n';
+  }
 
   char const* begin_;
   char* at_;

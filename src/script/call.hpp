@@ -65,19 +65,20 @@ struct arg {
 struct call {
   call(script const& script, std::initializer_list<key> keys, std::initializer_list<arg> args,
        std::span<key const> more_keys = {}, std::span<arg const> more_args = {})
-      : source{&script} {
+      : source{&script}, arguments{args.size() + more_args.size()} {
     auto const key_count = keys.size() + more_keys.size();
-    parts = 3 + key_count + args.size() + more_args.size();
-    bytes.resize(4 * resp::writer::room_for(0) + verb.size() + script.sha1.size() + room_of(keys) +
+    parts = 3 + key_count + arguments;
+    bytes.resize(3 * resp::writer::room_for(0) + verb.size() + script.sha1.size() + room_of(keys) +
                  room_of(args) + room_of(more_keys) + room_of(more_args));
     resp::writer to{bytes.data()};
     to.array_header(parts);
-    to.bulk(verb);
+    to.encoded(verb);
     to.bulk(source->sha1);
     tail_begin = to.size();
     to.integer(static_cast<std::int64_t>(key_count));
     for (auto const& key : keys) write(to, key);
     for (auto const& key : more_keys) write(to, key);
+    arguments_begin = to.size();
     for (auto const& arg : args) write(to, arg);
     for (auto const& arg : more_args) write(to, arg);
     bytes.resize(to.size());
@@ -89,13 +90,15 @@ struct call {
   std::size_t tail_begin = 0;     ///< where in `bytes` the number of keys begins
   std::size_t first_key_end = 0;  ///< where in `bytes` the text of the first key ends; 0: it has none
   std::size_t first_key_size = 0;
-  bool in_steps = true;  ///< see net::request
+  std::size_t arguments;            ///< how many
+  std::size_t arguments_begin = 0;  ///< where in `bytes` the first of them begins
+  bool in_steps = true;             ///< see net::request
 
   /// What is the same, however the script is named: the number of keys, the keys and the arguments.
   [[nodiscard]] std::string_view tail() const noexcept { return std::string_view{bytes}.substr(tail_begin); }
 
  private:
-  static constexpr std::string_view verb{"EVALSHA"};
+  static constexpr std::string_view verb{"$7\r\nEVALSHA\r\n"};
 
   template <class Parts>
   [[nodiscard]] static std::size_t room_of(Parts const& parts) noexcept {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 
-#include "base/whole_number.hpp"
 #include "resp/command.hpp"
 
 namespace holdfast::scripting {
@@ -13,12 +12,21 @@ namespace {
 constexpr auto brief = module_command::length::brief;
 constexpr auto full = module_command::length::full;
 
-constexpr std::array<std::string_view, 3> usual_of_take{"1", "join", ""};
-constexpr std::array<std::string_view, 3> usual_of_give{"100000", "2000", "PUBLISH"};
-constexpr std::array<std::string_view, 6> usual_of_take_shared{"join", "", "0", "", "2000", "PUBLISH"};
-constexpr std::array<std::string_view, 3> usual_of_give_shared{"0", "2000", "PUBLISH"};
-constexpr std::array<std::string_view, 5> usual_of_take_permits{"join", "", "0", "2000", "PUBLISH"};
-constexpr std::array<std::string_view, 2> usual_of_give_permits{"2000", "PUBLISH"};
+// As bulk strings, none of which begins another.
+constexpr std::string_view empty{"$0\r\n\r\n"};
+constexpr std::string_view zero{"$1\r\n0\r\n"};
+constexpr std::string_view one{"$1\r\n1\r\n"};
+constexpr std::string_view grant_ms{"$4\r\n2000\r\n"};
+constexpr std::string_view starvation_us{"$6\r\n100000\r\n"};
+constexpr std::string_view join{"$4\r\njoin\r\n"};
+constexpr std::string_view publish{"$7\r\nPUBLISH\r\n"};
+
+constexpr std::array<std::string_view, 3> usual_of_take{one, join, empty};
+constexpr std::array<std::string_view, 3> usual_of_give{starvation_us, grant_ms, publish};
+constexpr std::array<std::string_view, 6> usual_of_take_shared{join, empty, zero, empty, grant_ms, publish};
+constexpr std::array<std::string_view, 3> usual_of_give_shared{zero, grant_ms, publish};
+constexpr std::array<std::string_view, 5> usual_of_take_permits{join, empty, zero, grant_ms, publish};
+constexpr std::array<std::string_view, 2> usual_of_give_permits{grant_ms, publish};
 
 constexpr std::array<module_command, 25> served_by_module{{
     {"exclusive.acquire", "HOLDFAST.TAKE", brief, usual_of_take},
@@ -48,45 +56,58 @@ constexpr std::array<module_command, 25> served_by_module{{
     {"redisson_lock.renew", "HOLDFAST.REDISSON_LOCK.RENEW"},
 }};
 
-std::string_view without_end(std::string_view text, std::string_view end) noexcept {
-  return text.substr(0, text.size() - end.size());
+struct argument_list {
+  std::string_view encoded;
+  std::size_t count;
+};
+
+/// Without those at the end that are as usual.
+argument_list without_usual(argument_list all, std::span<std::string_view const> usual) noexcept {
+  auto rest = all.encoded;
+  auto kept = all.count - std::min(all.count, usual.size());
+  for (std::size_t i = 0; i != kept; ++i) resp::take_bulk(rest);
+  auto left_out = rest;
+  for (auto i = kept; i != all.count; ++i) {
+    auto const as_usual = usual[usual.size() - (all.count - i)];
+    if (rest.starts_with(as_usual)) {
+      rest.remove_prefix(as_usual.size());
+      continue;
+    }
+    resp::take_bulk(rest);
+    kept = i + 1;
+    left_out = rest;
+  }
+  return {all.encoded.substr(0, all.encoded.size() - left_out.size()), kept};
 }
 
 }  // namespace
 
 std::span<module_command const> module_commands() noexcept { return served_by_module; }
 
-void append_as_command(std::string& out, std::string_view request, module_command const& command) {
-  auto rest = request;
-  auto const words = resp::take_array_header(rest);
-  resp::take_bulk(rest);  // EVALSHA
-  resp::take_bulk(rest);  // the script
-  out.reserve(out.size() + rest.size() + 2 * command.command.size());
+void append_as_command(std::string& out, net::request const& request, module_command const& command) {
+  auto rest = std::string_view{request.bytes};
   if (command.words == full) {
+    auto const words = resp::take_array_header(rest);
+    resp::take_bulk(rest);  // EVALSHA
+    resp::take_bulk(rest);  // the script
     resp::append_array_header(out, words - 1);
     resp::append_bulk(out, command.command);
     out += rest;
     return;
   }
-  auto const keys = whole_number<std::size_t>(resp::take_bulk(rest)).value_or(1);
-  auto const all_keys = rest;
-  resp::take_bulk(rest);
-  auto const first_key = without_end(all_keys, rest);
-  for (std::size_t i = 1; i < keys; ++i) resp::take_bulk(rest);
-  auto const all_arguments = rest;
-  auto const count = words - 3 - keys;
-  auto kept = count - std::min(count, command.usual.size());
-  for (std::size_t i = 0; i != kept; ++i) resp::take_bulk(rest);
-  auto left_out = rest;  // those at the end that are as usual
-  for (auto i = kept; i != count; ++i) {
-    if (resp::take_bulk(rest) == command.usual[command.usual.size() - (count - i)]) continue;
-    kept = i + 1;
-    left_out = rest;
-  }
-  resp::append_array_header(out, kept + 2);
-  resp::append_bulk(out, command.command);
-  out += first_key;
-  out += without_end(all_arguments, left_out);
+  auto const given = request.arguments;
+  auto const arguments =
+      without_usual({rest.substr(rest.size() - given.from_end), given.count}, command.usual);
+  auto const key = request.key_text();
+  auto const begin = out.size();
+  out.resize(begin + resp::writer::room_for(command.command.size()) + resp::writer::room_for(key.size()) +
+             resp::writer::room_for(arguments.encoded.size()));
+  resp::writer to{out.data() + begin};
+  to.array_header(2 + arguments.count);
+  to.bulk(command.command);
+  to.bulk(key);
+  to.encoded(arguments.encoded);
+  out.resize(begin + to.size());
 }
 
 }  // namespace holdfast::scripting

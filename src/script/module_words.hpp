@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "net/pipeline.hpp"
+
 namespace holdfast::scripting {
 
 struct module_command {
@@ -17,7 +19,7 @@ struct module_command {
   std::string_view script;
   std::string_view command;
   length words = length::full;
-  /// brief: what the last arguments are when they are left out.
+  /// brief: what the last arguments are when they are left out, each encoded.
   std::span<std::string_view const> usual{};
   /// Some calls it answers with the error BYSCRIPT, having done nothing: they are for the script.
   bool partial = false;
@@ -26,7 +28,7 @@ struct module_command {
 /// Of several for one script the first that a server has is the best.
 [[nodiscard]] std::span<module_command const> module_commands() noexcept;
 
-/// Appends an EVALSHA request of its script, as this command.
-void append_as_command(std::string& out, std::string_view request, module_command const& command);
+/// Appends a request that calls its script, as this command.
+void append_as_command(std::string& out, net::request const& request, module_command const& command);
 
 }  // namespace holdfast::scripting

@@ -24,7 +24,8 @@ std::string in_full(std::string const& bytes, void const* script_source) {
 }  // namespace
 
 net::request to_run(call script, callback<void(net::response&&)> done, send_options send) {
-  auto const behind = script.bytes.size() - script.first_key_end;
+  auto const size = script.bytes.size();
+  auto const behind = size - script.first_key_end;
   return {.bytes = std::move(script.bytes),
           .done = std::move(done),
           .in_full = in_full,
@@ -35,6 +36,8 @@ net::request to_run(call script, callback<void(net::response&&)> done, send_opti
           .divisible = send.divisible,
           .key = {.from_end = static_cast<std::uint32_t>(behind + script.first_key_size),
                   .size = static_cast<std::uint32_t>(script.first_key_size)},
+          .arguments = {.from_end = static_cast<std::uint32_t>(size - script.arguments_begin),
+                        .count = static_cast<std::uint32_t>(script.arguments)},
           .role = send.role};
 }
 

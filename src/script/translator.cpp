@@ -77,7 +77,7 @@ class command_translator::server_translation final : public net::translation {
     auto const index = finishes ? none : module_index(name);
     if (index != none && !is_for_the_script(index, request)) {
       ++client_.counts_.by_module;
-      append_as_command(now.bytes, request.bytes, module_commands()[index]);
+      append_as_command(now.bytes, request, module_commands()[index]);
       now.way = by_module;
       now.step = static_cast<std::uint8_t>(index);
       return;

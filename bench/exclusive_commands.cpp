@@ -102,6 +102,11 @@ command_maker module_commands(connection& /*redis*/) {
   };
 }
 
+command_maker library_commands(connection& redis) {
+  auto const has_module = !redis.ask({"COMMAND", "LIST", "FILTERBY", "PATTERN", "holdfast.take"}).empty();
+  return has_module ? module_commands(redis) : fast_commands(redis);
+}
+
 command_maker script_commands(connection& redis) {
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::acquire::source.text}});
   redis.call({"SCRIPT", "LOAD", std::string{scripts::exclusive::release::source.text}});

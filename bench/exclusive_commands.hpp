@@ -33,6 +33,9 @@ using wire_commands = command_maker (*)(connection&);
 /// The plain wire: what the library sends to a server that has the module.
 [[nodiscard]] command_maker module_commands(connection&);
 
+/// One of these two, as the server has it.
+[[nodiscard]] command_maker library_commands(connection&);
+
 /// The plain wire: EVALSHA of the library's own scripts with arguments like its own.
 [[nodiscard]] command_maker script_commands(connection&);
 

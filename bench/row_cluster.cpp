@@ -24,7 +24,7 @@ place place_of(test::cluster_servers& cluster) {
 /// What the server itself takes longer for, being a node: by a client that knows nothing of clusters.
 double bare(context const& run, int port) {
   return in_child(
-      [&] { return pipelined_cycles_per_second(port, fast_commands, at_once, run.measured_time()); });
+      [&] { return pipelined_cycles_per_second(port, library_commands, at_once, run.measured_time()); });
 }
 
 }  // namespace

@@ -108,7 +108,11 @@ std::vector<line> held_leases(context const& run) {
   auto const at_most = [](double limit) { return target{target::of::own, target::side::at_most, limit}; };
   auto const load = fmt::format("{} leases renewed, ", run.options.leases);
   return {{"B8", load + "client CPU, % of a core", at_most(35), {}, samples(found.client_cpu)},
-          {"B8", load + "server CPU, % of a core", at_most(35), {}, samples(found.server_cpu)},
+          {"B8",
+           load + "server CPU, % of a core",
+           at_most(run.server.has_module() ? 10 : 35),
+           {},
+           samples(found.server_cpu)},
           {"B8", load + "bytes a lease", at_most(300), {}, {found.bytes_per_lease}},
           {"B8", load + "not valid at the end", at_most(0), {}, {found.not_valid}},
           {"B8", "… renewals/s", std::nullopt, {}, samples(found.renewals)},

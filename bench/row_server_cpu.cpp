@@ -98,7 +98,7 @@ void add_other_kinds(context const& run, bool has_module, std::vector<line>& lin
 }  // namespace
 
 std::vector<line> server_cpu(context const& run) {
-  auto const has_module = run.server.has_command("holdfast.take");
+  auto const has_module = run.server.has_module();
   auto const has_native = run.server.has_command("delex") || run.server.has_command("delifeq");
   std::vector<line> lines{of_cycles(run, "server CPU, µs a cycle; floor: the naive pair", naive_commands,
                                     library(run, on(wire::plain)),

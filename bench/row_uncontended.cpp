@@ -41,7 +41,7 @@ std::vector<line> uncontended(context const& run) {
   measure_in_turns(
       run, result, [&] { return in_child([&] { return bare_us(run, naive_commands); }); },
       [&] { return in_child([&] { return holdfast_us(run); }); },
-      [&] { return in_child([&] { return bare_us(run, fast_commands); }); });
+      [&] { return in_child([&] { return bare_us(run, library_commands); }); });
   return {result};
 }
 

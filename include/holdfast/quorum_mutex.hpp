@@ -48,7 +48,8 @@ namespace holdfast {
 /// wait.
 ///
 /// *Options.* `ttl` is at least 100 ms. `starvation_limit` has no effect: each release keeps the lock for the
-/// first waiter (with wire::redisson no release does). `replicas` and `fenced` are refused: see above.
+/// first waiter (with wire::redisson no release does). `replicas` and `fsynced` are refused, and `fenced`
+/// with wire::redisson: see above.
 ///
 /// *Operations and threads.* See exclusive_lock.
 class HOLDFAST_EXPORT quorum_mutex : public exclusive_lock {

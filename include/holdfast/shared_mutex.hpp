@@ -65,7 +65,8 @@ namespace holdfast {
 /// in the order of arrival, so a policy other than `fair` is refused. Each token is greater than all before.
 /// There is no upgrade lease, and no downgrade: std::errc::not_supported. See docs/etcd.md.
 ///
-/// *Options.* `starvation_limit` and `fenced` have no effect; `replicas` as for a mutex.
+/// *Options.* `starvation_limit` has no effect, nor has `fenced`, which Redisson's wire refuses; `replicas`
+/// as for a mutex.
 ///
 /// *Threads.* As exclusive_lock. A thread that reads may lock to read again (counted). A thread that would
 /// wait for itself gets std::errc::resource_deadlock_would_occur: lock() by a thread that reads or writes,

@@ -6,7 +6,9 @@ names the tests that find it, `unit: FILTER` and `simulation: FILTER`."""
 import os
 import pathlib
 import re
+import shutil
 import subprocess
+import tempfile
 
 import tree
 
@@ -47,6 +49,20 @@ def culprit(program, tests, number):
     if not begun:
         return f"no test is {tests}" if number == "0" else None
     return begun[-1] if done.returncode != 0 else None
+
+
+def show():
+    """What is known, and whether each patch still fits into the sources, one behind the other, as write_copy() applies them."""
+    failed = []
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(tree.ROOT / "src", pathlib.Path(folder) / "src")
+        for patch in PATCHES:
+            print(patch.read_text().splitlines()[0], flush=True)
+            if subprocess.run(["patch", "-p1", "--no-backup-if-mismatch", "-i", patch], cwd=folder, stdout=subprocess.DEVNULL).returncode != 0:
+                failed.append(patch.name)
+    if failed:
+        print("not in these sources any more:", *failed)
+    return 1 if failed else 0
 
 
 def main():

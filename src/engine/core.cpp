@@ -183,7 +183,7 @@ void core::record_number(history::event happened, history::kind of, std::string_
 
 notifications::events core::on_messages() {
   return {
-      .message = [this](std::string const& channel, turn const& message,
+      .message = [this](std::string const& channel, turn_message const& message,
                         time_point now) { contention_.messages.on_message(channel, message, now); },
       .woken = [this](std::uint64_t number, time_point now) { contention_.messages.on_woken(number, now); },
       .open = [this](std::uint64_t number, time_point now) { contention_.messages.on_open(number, now); },

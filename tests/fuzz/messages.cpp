@@ -10,7 +10,7 @@ namespace {
 using namespace holdfast;
 using namespace holdfast::fuzzing;
 
-std::string written(engine::turn const& turn) {
+std::string written(engine::turn_message const& turn) {
   auto const number = std::to_string(turn.number) + " ";
   auto const name = std::string{turn.name};
   if (turn.grant)
@@ -20,10 +20,10 @@ std::string written(engine::turn const& turn) {
 }
 
 void check(std::string_view message) {
-  if (auto const read = engine::read_turn(message)) {
+  if (auto const read = engine::read_turn_message(message)) {
     require(message.ends_with(read->name), "the name is the rest");
     auto const text = written(*read);
-    auto const again = engine::read_turn(text);
+    auto const again = engine::read_turn_message(text);
     require(again && again->number == read->number && again->name == read->name &&
                 again->for_it_alone == read->for_it_alone &&
                 again->grant.has_value() == read->grant.has_value(),

@@ -89,7 +89,7 @@ class a_contention : public engine_parts {
       backend_,
       client_,
       log_,
-      {.message = [this](std::string const& channel, turn const& read,
+      {.message = [this](std::string const& channel, turn_message const& read,
                          time_point now) { loop_of_client_.messages.on_message(channel, read, now); },
        .woken = [this](std::uint64_t number,
                        time_point now) { loop_of_client_.messages.on_woken(number, now); },

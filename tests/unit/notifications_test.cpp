@@ -35,7 +35,7 @@ class heard_notifications : public engine_parts {
       backend_,
       client_,
       log_,
-      {.message = [this](std::string const&, turn const& read,
+      {.message = [this](std::string const&, turn_message const& read,
                          time_point) { heard_.push_back("turn " + std::to_string(read.number)); },
        .woken = {},
        .open = [this](std::uint64_t number,

@@ -7,7 +7,7 @@
 
 namespace holdfast::engine {
 
-void acquire_messages::on_message(std::string const& channel, turn const& message, time_point now) {
+void acquire_messages::on_message(std::string const& channel, turn_message const& message, time_point now) {
   auto* const queue = queues_.contending(message.number);
   if (queue == nullptr) {
     if (!message.for_it_alone && notifications_.is_inbox(channel, message.name))

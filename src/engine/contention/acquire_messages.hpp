@@ -28,7 +28,7 @@ class acquire_messages {
 
   /// A message in the inbox of a lock. A process that may publish there may use that lock; its messages count
   /// for no other lock.
-  void on_message(std::string const& channel, turn const& message, time_point now);
+  void on_message(std::string const& channel, turn_message const& message, time_point now);
   void on_woken(std::uint64_t number, time_point now);
   /// The channels of a contender are open, perhaps again: earlier messages are lost, so it asks.
   void on_open(std::uint64_t number, time_point now);

@@ -24,9 +24,9 @@ bool number(std::string_view& text, Number& out) {
 
 }  // namespace
 
-std::optional<turn> read_turn(std::string_view message) {
+std::optional<turn_message> read_turn_message(std::string_view message) {
   auto const kind = word(message);
-  turn result;
+  turn_message result;
   if (!number(message, result.number)) return std::nullopt;
   if (kind == "granted") {
     granted grant;

@@ -118,7 +118,7 @@ publishing notifications::publish_method() const noexcept {
 }
 
 void notifications::on_message(std::string const& channel, std::string_view message, time_point now) {
-  if (auto const read = read_turn(message)) events_.message(channel, *read, now);
+  if (auto const read = read_turn_message(message)) events_.message(channel, *read, now);
 }
 
 void notifications::on_hints_refused(std::string const& text) {

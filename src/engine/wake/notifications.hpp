@@ -24,7 +24,7 @@ class notifications {
  public:
   struct events {
     /// A message in the inbox of a lock.
-    std::function<void(std::string const& channel, turn const&, time_point now)> message;
+    std::function<void(std::string const& channel, turn_message const&, time_point now)> message;
     std::function<void(std::uint64_t contender, time_point now)> woken;
     /// All its channels are subscribed; look again.
     std::function<void(std::uint64_t contender, time_point now)> open;

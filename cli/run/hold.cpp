@@ -144,11 +144,11 @@ int with_lease(run_options const& asked, hold_words const& given, lease_user con
         "on etcd a lock ends with its process by now, so it can't be acquired for a later release; use "
         "`holdfast run`, or the URL of a Redis"};
   }
-  lock_client const session{url, "holdfast-hold", asked};
-  auto granted = wait_for_lock(*session.lock, session.options, session.receiver, session.redis.url());
+  lock_client const locking{url, "holdfast-hold", asked};
+  auto granted = wait_for_lock(*locking.lock, locking.options, locking.receiver, locking.redis.url());
   report_failed_wait(granted);
   if (!granted.held) return granted.code;
-  return use(std::move(*granted.held), session.options, given, session.receiver);
+  return use(std::move(*granted.held), locking.options, given, locking.receiver);
 }
 
 void add_lock_command(command_line& line, action& chosen, std::string const& name, std::string const& text,

@@ -218,14 +218,14 @@ int run(run_options const& asked) {
     hide_passwords(asked.server);
   }
   check_fits(asked, probe::named_servers{url});
-  lock_client session{url, "holdfast-run", asked};
-  auto const& options = session.options;
+  lock_client locking{url, "holdfast-run", asked};
+  auto const& options = locking.options;
   std::optional<run_notes> notes;
   bool const kept = options.keep && options.side == run_side::alone;
-  if (options.limit || kept) notes.emplace(session.redis, url, options);
-  return take_turns(options, session.receiver, manager, [&] {
-    return run_under(*session.lock, notes, {.whole = url, .shown = session.redis.url()}, options,
-                     session.receiver, files, manager);
+  if (options.limit || kept) notes.emplace(locking.redis, url, options);
+  return take_turns(options, locking.receiver, manager, [&] {
+    return run_under(*locking.lock, notes, {.whole = url, .shown = locking.redis.url()}, options,
+                     locking.receiver, files, manager);
   });
 }
 

@@ -1,6 +1,6 @@
 #include "serve/http_server.hpp"
 
-#include "serve/http_session.hpp"
+#include "serve/http_connection.hpp"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/post.hpp>
@@ -26,8 +26,10 @@ constexpr int most_at_once = 64;
 /// In the kernel, which would keep megabytes for each client that asks and doesn't read.
 constexpr int send_buffer = 131'072;
 
-/// A copy: a session that is closed leaves the set.
-std::vector<session*> listed(std::unordered_set<session*> const& set) { return {set.begin(), set.end()}; }
+/// A copy: one that is closed leaves the set.
+std::vector<http_connection*> listed(std::unordered_set<http_connection*> const& set) {
+  return {set.begin(), set.end()};
+}
 
 }  // namespace
 
@@ -47,7 +49,7 @@ struct http_server::impl : shared_state {
   void accept_more();
   /// All connections are being answered, so none is closed for another one, which waits in the kernel.
   [[nodiscard]] bool is_full() const {
-    return sessions.size() >= limits.connections && without_request.empty();
+    return connections.size() >= limits.connections && without_request.empty();
   }
   void accepted(stream::socket_type socket);
   void beat();
@@ -93,11 +95,12 @@ void http_server::impl::accept_more() {
 }
 
 void http_server::impl::accepted(stream::socket_type socket) {
-  if (sessions.size() >= limits.connections && !without_request.empty()) without_request.front()->cut_off();
+  if (connections.size() >= limits.connections && !without_request.empty())
+    without_request.front()->cut_off();
   setsockopt(socket.native_handle(), SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
   int const yes = 1;
   setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  std::make_shared<session>(*this, std::move(socket))->begin();
+  std::make_shared<http_connection>(*this, std::move(socket))->begin();
 }
 
 void http_server::impl::send_to_all(std::uint64_t const number, shared_text const& text) {
@@ -127,7 +130,7 @@ void http_server::impl::end() {
   acceptor.close(ignored);
   heartbeat.cancel();
   rest.cancel();
-  for (auto* const each : listed(sessions)) each->close();
+  for (auto* const each : listed(connections)) each->close();
 }
 
 http_server::http_server(int const listening, http_limits const& limits, tls_context tls,
@@ -155,7 +158,7 @@ void http_server::end_streams() { impl_->end_streams(); }
 
 http_facts http_server::facts() const {
   auto facts = impl_->facts;
-  facts.connections = impl_->sessions.size();
+  facts.connections = impl_->connections.size();
   facts.streams = impl_->streams.size();
   return facts;
 }

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "memory/activity.hpp"
-#include "memory/session.hpp"
+#include "memory/served_connection.hpp"
 #include "net/make_transport.hpp"
 #include "reactor/outer.hpp"
 
@@ -48,12 +48,12 @@ class transport final : public net::transport, public std::enable_shared_from_th
   std::size_t try_write(std::string_view bytes, error_code& failure) override {
     std::lock_guard const hold{node_->guard()};
     failure.clear();
-    if (!session_) {
+    if (!served_) {
       failure = asio::error::operation_aborted;
-    } else if (session_->ended()) {
+    } else if (served_->ended()) {
       failure = asio::error::broken_pipe;
     } else {
-      session_->receive(bytes);
+      served_->receive(bytes);
     }
     return failure ? 0 : bytes.size();
   }
@@ -96,13 +96,13 @@ class transport final : public net::transport, public std::enable_shared_from_th
     if (closed_) return "connect to " + peer() + ": Operation canceled";
     if (node_->over() || node_->is(trouble::unreachable))
       return "connect to " + peer() + ": Connection refused";
-    session_.emplace(*node_, [this] { deliver(); });
+    served_.emplace(*node_, [this] { deliver(); });
     return {};
   }
 
   void leave() noexcept {
     std::lock_guard const hold{node_->guard()};
-    session_.reset();
+    served_.reset();
     if (!std::exchange(closed_, true)) activity_.close();
     try {
       if (reading_.done) post_read();
@@ -113,7 +113,7 @@ class transport final : public net::transport, public std::enable_shared_from_th
 
   /// With the guard held: ends the read that waits if there is something to say.
   void deliver() {
-    if (reading_.done && (!session_ || session_->readable() || session_->ended())) post_read();
+    if (reading_.done && (!served_ || served_->readable() || served_->ended())) post_read();
   }
 
   void post_read() {
@@ -125,11 +125,11 @@ class transport final : public net::transport, public std::enable_shared_from_th
     std::size_t n = 0;
     {
       std::lock_guard const hold{node_->guard()};
-      if (!session_) {
+      if (!served_) {
         failure = asio::error::operation_aborted;
-      } else if (session_->readable()) {
-        n = session_->read(now.into, now.size);
-      } else if (session_->ended()) {
+      } else if (served_->readable()) {
+        n = served_->read(now.into, now.size);
+      } else if (served_->ended()) {
         failure = asio::error::eof;
       } else {
         reading_ = std::move(now);  // the server has fallen silent meanwhile
@@ -144,7 +144,7 @@ class transport final : public net::transport, public std::enable_shared_from_th
   std::shared_ptr<node> const node_;
   activity activity_{};
   // With the node's guard held.
-  std::optional<session> session_;
+  std::optional<served_connection> served_;
   read reading_{};
   bool closed_ = false;
 };

@@ -61,7 +61,7 @@ memory_server::visitor::visitor(std::shared_ptr<memory::node> to, int socket)
     : node{std::move(to)}, fd{socket} {
   {
     std::scoped_lock const hold{node->guard()};
-    session = std::make_unique<memory::session>(*node, [this] { write(); });
+    served = std::make_unique<memory::served_connection>(*node, [this] { write(); });
   }
   thread = std::thread{[this] { serve(); }};
 }
@@ -78,10 +78,10 @@ void memory_server::visitor::serve() {
     auto const n = ::recv(fd, bytes.data(), bytes.size(), 0);
     std::scoped_lock const hold{node->guard()};
     if (n > 0) {
-      session->receive({bytes.data(), static_cast<std::size_t>(n)});
+      served->receive({bytes.data(), static_cast<std::size_t>(n)});
       continue;
     }
-    session.reset();
+    served.reset();
     ::shutdown(fd, SHUT_RDWR);
     return;
   }
@@ -90,15 +90,15 @@ void memory_server::visitor::serve() {
 /// The socket has room for what tests ask: this never waits for long.
 void memory_server::visitor::write() {
   std::array<char, 65536> bytes{};
-  while (session->readable()) {
-    auto const n = session->read(bytes.data(), bytes.size());
+  while (served->readable()) {
+    auto const n = served->read(bytes.data(), bytes.size());
     for (std::size_t sent = 0; sent < n;) {
       auto const m = ::send(fd, bytes.data() + sent, n - sent, MSG_NOSIGNAL);
       if (m <= 0) return;  // the client is gone, as recv() will say
       sent += static_cast<std::size_t>(m);
     }
   }
-  if (session->ended()) ::shutdown(fd, SHUT_RDWR);
+  if (served->ended()) ::shutdown(fd, SHUT_RDWR);
 }
 
 }  // namespace holdfast::test

@@ -1,7 +1,7 @@
 /// A deployment in memory that other processes and other clients reach, too, over a socket.
 #pragma once
 
-#include "memory/session.hpp"
+#include "memory/served_connection.hpp"
 
 #include <filesystem>
 #include <holdfast/testing.hpp>
@@ -39,7 +39,7 @@ class memory_server {
 
     std::shared_ptr<memory::node> node;
     int fd;
-    std::unique_ptr<memory::session> session{};
+    std::unique_ptr<memory::served_connection> served{};
     std::thread thread{};
   };
 

@@ -15,11 +15,11 @@ namespace holdfast::memory {
 
 /// Reads requests from bytes, and writes replies and messages as bytes. No I/O. All with the guard of the
 /// node held.
-class session final : public connection {
+class served_connection final : public connection {
  public:
   /// `on_output` is called when there is more to be read, or the connection has ended.
-  session(node& home, std::function<void()> on_output);
-  ~session() override;
+  served_connection(node& home, std::function<void()> on_output);
+  ~served_connection() override;
 
   [[nodiscard]] std::uint64_t number() const noexcept override { return number_; }
 

@@ -40,7 +40,7 @@ inline http_request plain_request(http::request<http::string_body> const& from) 
   return request;
 }
 
-class session;
+class http_connection;
 
 constexpr std::size_t discarded_at_once = 16'384;
 /// As many shorter answers as there are connections need no limit.
@@ -50,10 +50,10 @@ constexpr std::size_t long_answer = 16'384;
 struct shared_state {
   http_limits limits;
   http_handler handler;
-  // Before the context: what it still has to do at the end belongs to sessions, which are in these.
-  std::unordered_set<session*> sessions{};  ///< those whose connection isn't closed
-  std::unordered_set<session*> streams{};
-  std::list<session*> without_request{};  ///< the one that has been so longest first
+  // Before the context: what it still has to do at the end belongs to connections, which are in these.
+  std::unordered_set<http_connection*> connections{};  ///< those whose connection isn't closed
+  std::unordered_set<http_connection*> streams{};
+  std::list<http_connection*> without_request{};  ///< the one that has been so longest first
   std::size_t held_back = 0;
   std::size_t answer_bytes = 0;
   http_facts facts{};
@@ -61,23 +61,23 @@ struct shared_state {
   asio::io_context context{1};
   std::optional<asio::ssl::context> tls{};
   /// By number of the request: who waits for the handler's answer. Only the context's thread may let go of a
-  /// session, so a responder, which other threads destroy, has this number alone.
-  std::unordered_map<std::uint64_t, std::shared_ptr<session>> unanswered{};
+  /// connection, so a responder, which other threads destroy, has this number alone.
+  std::unordered_map<std::uint64_t, std::shared_ptr<http_connection>> unanswered{};
 };
 
 /// One connection. It lives as long as an operation of it is under way.
-class session final : public std::enable_shared_from_this<session> {
+class http_connection final : public std::enable_shared_from_this<http_connection> {
  public:
-  session(shared_state& of, stream::socket_type socket)
+  http_connection(shared_state& of, stream::socket_type socket)
       : server_{of}, stream_{std::move(socket), of.tls ? &*of.tls : nullptr} {
     error_code ignored;
     auto const endpoint = below().socket().remote_endpoint(ignored);
     peer_ = address_text(endpoint.data(), endpoint.size());
-    server_.sessions.insert(this);
+    server_.connections.insert(this);
   }
-  ~session() { leave(); }
-  session(session const&) = delete;
-  session& operator=(session const&) = delete;
+  ~http_connection() { leave(); }
+  http_connection(http_connection const&) = delete;
+  http_connection& operator=(http_connection const&) = delete;
 
   void begin() {
     below().expires_after(server_.limits.request);
@@ -135,7 +135,7 @@ class session final : public std::enable_shared_from_this<session> {
 
   /// It is in no list any more.
   void leave() {
-    server_.sessions.erase(this);
+    server_.connections.erase(this);
     server_.streams.erase(this);
     has_request();
   }
@@ -314,7 +314,7 @@ class session final : public std::enable_shared_from_this<session> {
   std::optional<http::response_serializer<body_type>> serializer_{};
   shared_text body_{};
   std::size_t answer_bytes_ = 0;  ///< what of it is counted
-  std::optional<std::list<session*>::iterator> waits_{};
+  std::optional<std::list<http_connection*>::iterator> waits_{};
   bool keep_alive_ = false;
   bool head_only_ = false;
   bool lingers_ = false;

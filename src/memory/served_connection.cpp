@@ -1,4 +1,4 @@
-#include "memory/session.hpp"
+#include "memory/served_connection.hpp"
 
 #include <fnmatch.h>
 
@@ -66,21 +66,21 @@ std::string_view behind(command words, std::string_view option, std::string_view
 
 }  // namespace
 
-session::session(node& home, std::function<void()> on_output)
+served_connection::served_connection(node& home, std::function<void()> on_output)
     : home_{home}, on_output_{std::move(on_output)}, number_{home.join(*this)} {}
 
-session::~session() {
+served_connection::~served_connection() {
   for (auto const& channel : channels_) home_.server().unsubscribe(channel, this);
   home_.leave(*this);
 }
 
-void session::receive(std::string_view bytes) {
+void served_connection::receive(std::string_view bytes) {
   if (in_.empty()) return serve(bytes);
   in_ += bytes;
   go_on();
 }
 
-void session::serve(std::string_view bytes) {
+void served_connection::serve(std::string_view bytes) {
   now_ = boot_clock::now();
   while (!ended_ && !home_.is(trouble::paused)) {
     auto const from = bytes;
@@ -91,14 +91,14 @@ void session::serve(std::string_view bytes) {
   if (readable()) on_output_();
 }
 
-std::size_t session::read(char* into, std::size_t size) {
+std::size_t served_connection::read(char* into, std::size_t size) {
   auto const n = std::min(size, out_.size());
   std::copy_n(out_.begin(), n, into);
   out_.erase(0, n);
   return n;
 }
 
-void session::end() {
+void served_connection::end() {
   if (std::exchange(ended_, true)) return;
   for (auto const& channel : channels_) home_.server().unsubscribe(channel, this);
   channels_.clear();
@@ -106,9 +106,9 @@ void session::end() {
   on_output_();
 }
 
-void session::go_on() { serve(std::exchange(in_, {})); }
+void served_connection::go_on() { serve(std::exchange(in_, {})); }
 
-void session::answer(command words, std::string_view bytes) {
+void served_connection::answer(command words, std::string_view bytes) {
   auto const verb = words.front();
   if (home_.is(trouble::refusing)) return append_reply(out_, refusal_of(verb));
   if (verb == "EXEC") return carry_out_transaction();
@@ -126,7 +126,7 @@ void session::answer(command words, std::string_view bytes) {
   append_reply(out_, reply_to(words));
 }
 
-void session::carry_out_transaction() {
+void served_connection::carry_out_transaction() {
   auto const all = std::exchange(transaction_, {});
   if (!all.open) return append_reply(out_, make_error("ERR EXEC without MULTI"));
   if (all.spoilt) return append_reply(out_, discarded());
@@ -136,7 +136,7 @@ void session::carry_out_transaction() {
 }
 
 /// As a server that is loading its data: it begins transactions, and refuses what is in them.
-resp::reply session::refusal_of(std::string_view verb) {
+resp::reply served_connection::refusal_of(std::string_view verb) {
   if (verb == "MULTI") {
     transaction_ = {.open = true};
     return make_text("OK");
@@ -146,7 +146,7 @@ resp::reply session::refusal_of(std::string_view verb) {
   return make_error(home_.refusal());
 }
 
-resp::reply session::reply_to(command words) {
+resp::reply served_connection::reply_to(command words) {
   try {
     return carry_out(words);
   } catch (std::logic_error const& lacking) {
@@ -155,7 +155,7 @@ resp::reply session::reply_to(command words) {
 }
 
 /// Throws std::logic_error for a command that isn't there, or lacks a word.
-resp::reply session::carry_out(command words) {
+resp::reply served_connection::carry_out(command words) {
   auto const verb = words.front();
   if (verb == "CLIENT") return about_client(words);
   if (verb == "SCAN") return scan(words);
@@ -176,7 +176,7 @@ resp::reply session::carry_out(command words) {
   return home_.server().execute(words, now_);
 }
 
-resp::reply session::about_client(command words) {
+resp::reply served_connection::about_client(command words) {
   auto const subcommand = word(words, 1);
   if (subcommand == "SETNAME") {
     name_ = word(words, 2);
@@ -193,12 +193,12 @@ resp::reply session::about_client(command words) {
   return make_integer(named == nullptr ? 0 : 1);
 }
 
-std::string session::info() const {
+std::string served_connection::info() const {
   auto const number = std::to_string(number_);
   return "id=" + number + " addr=memory:" + number + " name=" + name_ + " age=0\n";
 }
 
-resp::reply session::about_channels(command words) const {
+resp::reply served_connection::about_channels(command words) const {
   auto const subcommand = word(words, 1);
   if (subcommand == "NUMSUB") return home_.server().count_listeners(word(words, 2));
   if (subcommand != "CHANNELS") return make_error("ERR unknown subcommand '" + std::string{subcommand} + "'");
@@ -206,7 +206,7 @@ resp::reply session::about_channels(command words) const {
 }
 
 /// All keys at once.
-resp::reply session::scan(command words) {
+resp::reply served_connection::scan(command words) {
   auto keys = home_.server().data(now_).keys();
   if (auto const type = behind(words, "TYPE", {}); !type.empty()) {
     std::erase_if(keys, [&](std::string const& key) {
@@ -217,12 +217,12 @@ resp::reply session::scan(command words) {
 }
 
 /// The replicas have each write as soon as the server has it, and so does the disk.
-resp::reply session::acknowledged(command words) const {
+resp::reply served_connection::acknowledged(command words) const {
   auto const replicas = make_integer(home_.replicas());
   return words.front() == "WAIT" ? replicas : make_array({make_integer(1), replicas});
 }
 
-void session::subscribe(command words) {
+void served_connection::subscribe(command words) {
   for (auto const name : words.subspan(1)) {
     auto const& channel = *channels_.emplace(name).first;
     home_.server().subscribe(channel, this, [this, &channel](std::string_view message) {
@@ -235,7 +235,7 @@ void session::subscribe(command words) {
   }
 }
 
-void session::unsubscribe(command words) {
+void served_connection::unsubscribe(command words) {
   for (auto const name : words.subspan(1)) {
     std::string const channel{name};
     home_.server().unsubscribe(channel, this);

@@ -14,7 +14,7 @@ holdfast::wire wire_of(client_options const& options, net::deployment_url const&
 
 }  // namespace
 
-void client_constants::check_kind(votes needed) const {
+void client_constants::check_kind(deciders needed) const {
   if (deployment.etcd) {
     throw error{std::errc::invalid_argument,
                 url +
@@ -22,7 +22,7 @@ void client_constants::check_kind(votes needed) const {
                     "URL of a Redis"};
   }
   auto const voting = deployment.votes;
-  if ((needed == votes::majority) == voting) return;
+  if ((needed == deciders::majority) == voting) return;
   throw error{
       std::errc::invalid_argument,
       voting

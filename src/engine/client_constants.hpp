@@ -16,8 +16,8 @@
 namespace holdfast::engine {
 
 /// The deployment that a kind of lock, or another object, needs.
-enum class votes {
-  none,      ///< a single one, whose reply is enough
+enum class deciders {
+  one,       ///< a single one, whose reply is enough
   majority,  ///< several masters that vote
 };
 
@@ -48,7 +48,7 @@ struct client_constants {
     return deployment.slots ? hash_slot(name) : 0;
   }
   /// Throws std::errc::invalid_argument unless the client has the deployment, of Redis, that an object needs.
-  void check_kind(votes needed) const;
+  void check_kind(deciders needed) const;
 };
 
 [[nodiscard]] client_constants make_client_constants(client_options options, net::deployment_url const& url);

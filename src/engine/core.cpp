@@ -268,7 +268,8 @@ publishing core::publishing_now() {
 
 lock_queue_ptr core::pin(recipe const& lock_recipe, std::string_view name) {
   gate_.check_process();
-  if (!lock_recipe.on_etcd) client_.check_kind(lock_recipe.votes != nullptr ? votes::majority : votes::none);
+  if (!lock_recipe.on_etcd)
+    client_.check_kind(lock_recipe.votes != nullptr ? deciders::majority : deciders::one);
   if (!lock_recipe.scriptless) check_scripts("the lock " + std::string{name});
   reactor::lock const hold{loop_.mutex()};
   gate_.check_open();

@@ -115,7 +115,7 @@ void name_processes(std::vector<deadlock_info>& all, engine::core& server) {
 
 std::vector<deadlock_info> find_deadlocks(client& redis) {
   auto const server = engine::access::core_of(redis);
-  server->constants().check_kind(engine::votes::none);
+  server->constants().check_kind(engine::deciders::one);
   reading seen{*server};
   seen.look_at_all(locks_of_waiting_threads(*server));
   auto suspects = seen.waits();

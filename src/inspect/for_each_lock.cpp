@@ -56,7 +56,7 @@ void for_each_lock(client& redis, std::string_view pattern, std::function<bool(l
     inspection::on_etcd::for_each_lock(*server, pattern, f);
     return;
   }
-  server->constants().check_kind(engine::votes::none);
+  server->constants().check_kind(engine::deciders::one);
   search query{*server, pattern, f};
   bool const of_redisson = (of == wire::automatic ? server->constants().wire : of) == wire::redisson;
   auto const start = inspection::start_of(pattern);
@@ -78,7 +78,7 @@ std::optional<error> for_each_lock_on_wires(client& redis, std::string_view patt
     inspection::on_etcd::for_each_lock(*server, pattern, f);
     return std::nullopt;
   }
-  server->constants().check_kind(engine::votes::none);
+  server->constants().check_kind(engine::deciders::one);
   bool in_caller = false;
   search::visitor const visitor = [&](lock_state const& state) {
     in_caller = true;

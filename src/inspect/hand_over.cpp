@@ -54,7 +54,7 @@ hand_over_result ask_to_hand_over(client& redis, std::string_view name, std::str
       server->constants().url +
           ": on etcd a leader can't be asked to hand over: its key has the value that it has proclaimed, "
           "and no place for a question; election::resign_to() names the next candidate");
-  server->constants().check_kind(engine::votes::none);
+  server->constants().check_kind(engine::deciders::one);
   auto const leader = leader_of(*server, name);
   if (!leader) return hand_over_result::no_leader;
   if (leader->owner == candidate) return hand_over_result::handed_over;

@@ -25,7 +25,7 @@ lock_on_wires look(client& redis, std::string_view name, std::int64_t queue_entr
   auto const server = engine::access::core_of(redis);
   if (server->requests().has_viewer())
     return inspection::on_etcd::look(*server, name, static_cast<std::size_t>(queue_entries));
-  server->constants().check_kind(engine::votes::none);
+  server->constants().check_kind(engine::deciders::one);
   auto const record = names::last_run(name);
   auto const condition = names::condition(name);
   call const questions[]{inspection::look_at(name, server->publishing_now(), queue_entries, scope),

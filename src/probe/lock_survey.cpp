@@ -66,7 +66,7 @@ struct lock_survey::impl {
     if (server->requests().has_viewer()) {
       etcd.emplace(*server);
     } else {
-      server->constants().check_kind(engine::votes::none);
+      server->constants().check_kind(engine::deciders::one);
     }
   }
 

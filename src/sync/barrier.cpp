@@ -140,7 +140,7 @@ barrier::barrier(client& redis, std::string name, std::int64_t parties, barrier_
   auto const core = engine::access::core_of(redis);
   auto const on_etcd = core->constants().deployment.etcd;
   if (!on_etcd) {
-    core->constants().check_kind(engine::votes::none);
+    core->constants().check_kind(engine::deciders::one);
     core->check_scripts("the barrier \"" + name + '"');
   }
   sync::check_length("barrier", name);

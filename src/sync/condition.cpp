@@ -133,7 +133,7 @@ struct condition::impl {
 
 condition::condition(client& redis, std::string name) {
   auto const core = engine::access::core_of(redis);
-  core->constants().check_kind(engine::votes::none);
+  core->constants().check_kind(engine::deciders::one);
   core->check_scripts("the condition of \"" + name + '"');
   sync::check_length("condition", name);
   if (core->constants().deployment.slots) sync::check_cluster_name(name);

@@ -44,7 +44,7 @@ engine::recipe const& recipe_for(std::string const& name, lock_options const& op
               "the election \"" + name +
                   "\" looks for no deadlocks: who leads holds on for as long as it likes; leave "
                   "lock_options::detect_deadlock out");
-  if (!client.constants().deployment.etcd) client.constants().check_kind(engine::votes::none);
+  if (!client.constants().deployment.etcd) client.constants().check_kind(engine::deciders::one);
   return sync::choose(sync::election_wires, {&name, 1}, options, client);
 }
 

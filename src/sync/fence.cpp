@@ -114,7 +114,7 @@ fence::fence(client& redis, std::string resource, fence_options options) {
                                    std::move(writer));
     return;
   }
-  core->constants().check_kind(engine::votes::none);
+  core->constants().check_kind(engine::deciders::one);
   if (deployment.slots) sync::check_cluster_name(resource);
   impl_ = std::make_shared<impl>(sync::fence_requests::target{.core = std::move(core),
                                                               .resource = resource,

@@ -57,7 +57,7 @@ constexpr std::size_t most_names_on_etcd = 42;
 
 engine::recipe const& choose_on_etcd(wires const& kind, std::span<std::string const> names,
                                      lock_options const& options, engine::client_constants const& client) {
-  if (kind.on_etcd == nullptr) client.check_kind(engine::votes::none);  // throws, with what there is
+  if (kind.on_etcd == nullptr) client.check_kind(engine::deciders::one);  // throws, with what there is
   auto const refuse = [&](std::string const& reason) {
     throw error{std::errc::invalid_argument, client.url + ": " + reason};
   };

@@ -46,20 +46,20 @@ std::optional<busy_info> obstacle_of(waiter const& caller, client_constants cons
     return info;
   }
   if (!queue.contender || queue.contender->last.heard_at == time_point{}) return std::nullopt;
-  auto const& [reply, heard_at] = queue.contender->last;
+  auto const& [seen, heard_at] = queue.contender->last;
   auto const age = now - heard_at;
-  info.holder.owner = reply.holder;
-  if (reply.held_for.count() >= 0 && !uuid_of(reply.holder).empty())
-    info.held_for = reply.held_for + rounded(age);
-  if (reply.pttl.count() >= 0 && ranges::left_of_lease(reply.pttl)) {
-    info.ttl_left = std::max(reply.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
+  info.holder.owner = seen.holder;
+  if (seen.held_for.count() >= 0 && !uuid_of(seen.holder).empty())
+    info.held_for = seen.held_for + rounded(age);
+  if (seen.pttl.count() >= 0 && ranges::left_of_lease(seen.pttl)) {
+    info.ttl_left = std::max(seen.pttl - std::chrono::duration_cast<milliseconds>(age), milliseconds{0});
   }
-  info.never_expires = reply.pttl == without_ttl;
-  info.ahead = reply.ahead < 0 ? -1 : info.ahead + reply.ahead;
+  info.never_expires = seen.pttl == without_ttl;
+  info.ahead = seen.ahead < 0 ? -1 : info.ahead + seen.ahead;
   if (queue.lock_recipe().sharing == sharing::counted && queue.lock_recipe().order == order::strict) {
     info.wanted = caller.amount;
-    info.permits = reply.permits;
-    info.taken = reply.out;
+    info.permits = seen.permits;
+    info.taken = seen.out;
   }
   return info;
 }

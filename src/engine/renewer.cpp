@@ -142,7 +142,7 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
                      [this, pin = lease_state_ptr{&lease}](answer<ownership>&& result) {
                        auto const answered = boot_clock::now();
                        on_some_answered(answered);
-                       on_ask_reply(*pin->latest(), result, answered);
+                       on_answer_to_ask(*pin->latest(), result, answered);
                      },
                      {.while_down = net::retry_policy::endless, .give_up = lease.deadline()});
   } catch (std::bad_alloc const&) {
@@ -162,7 +162,7 @@ void renewer::after_loss(lease_state& lease, answer<Outcome> const& result, time
   if (lease.status() == lease_state::state::lost && !taken_away && carried_out) events_.outlived(lease, now);
 }
 
-void renewer::on_ask_reply(lease_state& lease, answer<ownership> const& result, time_point now) noexcept {
+void renewer::on_answer_to_ask(lease_state& lease, answer<ownership> const& result, time_point now) noexcept {
   lease.renewing = false;
   if (lease.status() == lease_state::state::held) {
     auto const* const found = result.outcome();

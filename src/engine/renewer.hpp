@@ -69,7 +69,7 @@ class renewer {
   void set_timer() noexcept;
   void ask_about_some(time_point now) noexcept;
   void ask_about(lease_state& lease, time_point now) noexcept;
-  void on_ask_reply(lease_state& lease, answer<ownership> const& result, time_point now) noexcept;
+  void on_answer_to_ask(lease_state& lease, answer<ownership> const& result, time_point now) noexcept;
   void on_some_answered(time_point now) noexcept;
 
   reactor::loop& loop_;

@@ -11,7 +11,7 @@ namespace holdfast::engine {
 void server_calls::connect() {
   auto const begun = boot_clock::now();
   auto const patience = client_.options.patience;
-  auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+  auto responses = wait_for_responses(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request request{.done = std::move(done)};
     resp::append_command(request.bytes, {"PING"});
     if (patience.count() > 0) {
@@ -26,7 +26,7 @@ void server_calls::connect() {
 
 /// Sends `count` requests and waits for all responses. `send` gets the index and the handler of each.
 template <class Send>
-std::vector<net::response> server_calls::wait_for_answers(std::size_t count, Send send) {
+std::vector<net::response> server_calls::wait_for_responses(std::size_t count, Send send) {
   gate_.check_process();
   auto const begun = boot_clock::now();
   reactor::lock hold{loop_.mutex()};
@@ -53,7 +53,7 @@ std::vector<net::response> server_calls::wait_for_answers(std::size_t count, Sen
 }
 
 void server_calls::wait_for(std::function<void(failure_handler)> const& send) {
-  (void)wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+  (void)wait_for_responses(1, [&](std::size_t, callback<void(net::response&&)> done) {
     send([done = std::make_shared<decltype(done)>(std::move(done))](std::shared_ptr<error const> failure) {
       (*done)({.failure = std::move(failure)});
     });
@@ -61,7 +61,7 @@ void server_calls::wait_for(std::function<void(failure_handler)> const& send) {
 }
 
 std::vector<net::response> server_calls::run(std::span<call const> scripts, scripting::send_options send) {
-  return wait_for_answers(scripts.size(), [&](std::size_t i, callback<void(net::response&&)> done) {
+  return wait_for_responses(scripts.size(), [&](std::size_t i, callback<void(net::response&&)> done) {
     backend_.run(scripts[i], std::move(done), send);
   });
 }
@@ -109,7 +109,7 @@ resp::reply server_calls::ask(std::span<std::string_view const> command, std::st
 
 net::response server_calls::ask_over(net::connection_role role, std::span<std::string_view const> command,
                                      std::string_view key) {
-  auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+  auto responses = wait_for_responses(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request request{.done = std::move(done), .role = role};
     resp::append_command(request.bytes, command);
     if (!key.empty()) request.slot = backend_.slot_of(key);
@@ -133,7 +133,7 @@ std::vector<std::string> server_calls::masters() {
 }
 
 resp::reply server_calls::ask_master(std::string const& master, std::span<std::string_view const> command) {
-  auto responses = wait_for_answers(1, [&](std::size_t, callback<void(net::response&&)> done) {
+  auto responses = wait_for_responses(1, [&](std::size_t, callback<void(net::response&&)> done) {
     net::request request{.done = std::move(done)};
     resp::append_command(request.bytes, command);
     backend_.send_to(master, std::move(request));

@@ -72,7 +72,7 @@ class server_calls {
                                                scripting::send_options send = {});
   void pause_until(time_point end);
   template <class Send>
-  [[nodiscard]] std::vector<net::response> wait_for_answers(std::size_t count, Send send);
+  [[nodiscard]] std::vector<net::response> wait_for_responses(std::size_t count, Send send);
 
   reactor::loop& loop_;
   lock_backend& backend_;

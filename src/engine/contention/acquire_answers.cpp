@@ -53,16 +53,16 @@ void acquire_answers::on_undecided(lock_queue& queue, answer<verdict> const& res
                                    time_point now) noexcept {
   auto& contender = *queue.contender;
   auto const* const found = result.outcome();
-  auto const* const reply = found != nullptr ? std::get_if<undecided>(found) : nullptr;
+  auto const* const seen = found != nullptr ? std::get_if<undecided>(found) : nullptr;
   auto const* const failure = result.failure();
-  auto const untaken = (reply != nullptr && !reply->taken) || (failure != nullptr && !failure->sent);
+  auto const untaken = (seen != nullptr && !seen->taken) || (failure != nullptr && !failure->sent);
   contender.answered = contender.answered || found != nullptr;
   contender.contended = true;
   contender.unconfirmed = !untaken;
   if (queue.waiters.empty()) {
     contender.taken = !untaken;
     contenders_.withdraw(queue, now);
-  } else if (reply != nullptr && reply->overtook) {
+  } else if (seen != nullptr && seen->overtook) {
     requests_.ask_anew(queue, now);  // the first waiter has it next, and the contender gets into the queue
   } else {
     requests_.send(queue, now);
@@ -78,19 +78,19 @@ void acquire_answers::on_verdict(lock_queue& queue, verdict const& found, time_p
   }
 }
 
-void acquire_answers::on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now) {
+void acquire_answers::on_busy(lock_queue& queue, busy const& seen, time_point sent_at, time_point now) {
   lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
-  auto const asked_to_wait = reply.ahead >= 0;
-  contender.last = {reply, now};
+  auto const asked_to_wait = seen.ahead >= 0;
+  contender.last = {seen, now};
   contender.contended = true;
   queue.note_busy(now);
   contender.current = contender::state::waiting;
-  if (ghosts_.clear(queue, reply.holder, now)) {
+  if (ghosts_.clear(queue, seen.holder, now)) {
     requests_.send(queue, now);
     return;
   }
-  if (auto const reason = explain_endless(reply, queue, client_)) {
+  if (auto const reason = explain_endless(seen, queue, client_)) {
     contenders_.fail_all(queue, reason, now);
     return;
   }
@@ -110,14 +110,14 @@ void acquire_answers::on_busy(lock_queue& queue, busy const& reply, time_point s
   if (contender.ticket.empty() && contender.busy_sent_at == time_point{}) ++stats_.waits;
   presence_.touch(now);
   contender.busy_sent_at = sent_at;
-  contender.newest_token = reply.counter;
+  contender.newest_token = seen.counter;
   if (asked_to_wait && contender.was_listening) callers_.note_queued(queue, now);
-  if (asked_to_wait) contender.ticket = std::to_string(reply.ticket);
+  if (asked_to_wait) contender.ticket = std::to_string(seen.ticket);
   if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
     requests_.send(queue, now);
     return;
   }
-  requests_.wait_for_wake_up(queue, reply, now);
+  requests_.wait_for_wake_up(queue, seen, now);
 }
 
 void acquire_answers::on_failed(lock_queue& queue, failed const& failure, time_point now) {

@@ -38,7 +38,7 @@ class acquire_answers {
 
  private:
   void on_undecided(lock_queue& queue, answer<verdict> const& result, time_point now) noexcept;
-  void on_busy(lock_queue& queue, busy const& reply, time_point sent_at, time_point now);
+  void on_busy(lock_queue& queue, busy const& seen, time_point sent_at, time_point now);
 
   client_constants const& client_;
   client_stats& stats_;

@@ -29,15 +29,15 @@ contention::contention(contention_parts const& of)
                fast,
                of.own_presence,
                [this](lock_queue& queue, std::uint64_t number, answer<verdict> const& result,
-                      time_point now) { replies.on_answer(queue, number, result, now); }},
+                      time_point now) { answers.on_answer(queue, number, result, now); }},
       granting{of.client, of.stats, of.held,     waiting,         contending,
                requests,  of.late,  of.watchdog, of.own_presence, fast},
       clearing{of.backend, of.client, of.queues, of.held, of.past, of.wake, of.releases},
-      replies{of.client, of.stats, waiting, contending,      requests,
+      answers{of.client, of.stats, waiting, contending,      requests,
               granting,  clearing, of.wake, of.own_presence, fast},
       messages{of.client, of.stats, of.queues, of.wake, waiting, requests, granting, clearing},
       ends{of.loop,  of.backend, of.client, of.log,      of.stats, of.held, of.past,    contending, requests,
-           granting, replies,    of.wake,   of.releases, of.kept,  of.late, of.delayed, fast,       of.noted},
+           granting, answers,    of.wake,   of.releases, of.kept,  of.late, of.delayed, fast,       of.noted},
       membership{of.loop, of.backend, of.client, of.stats, of.queues,
                  waiting, contending, requests,  granting, of.wake} {}
 

@@ -44,7 +44,7 @@ struct contention {
   acquire_requests requests;
   grants granting;
   ghosts clearing;
-  acquire_answers replies;
+  acquire_answers answers;
   acquire_messages messages;
   lease_ends ends;
   queue_membership membership;

@@ -128,16 +128,16 @@ bool asked_for_something_else(lock_queue const& queue) noexcept {
   return asked && was_for_another(contender, queue.waiters.front());
 }
 
-std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept {
+std::chrono::nanoseconds time_to_recheck(busy const& seen, milliseconds recheck) noexcept {
   if (broken("L1")) return std::chrono::hours{1};
-  if (reply.pttl.count() < 0) return recheck;
-  auto const position = std::max<std::int64_t>(reply.ahead, 0) + 1;
-  return std::min(recheck, reply.pttl + expiry_slack * position);
+  if (seen.pttl.count() < 0) return recheck;
+  auto const position = std::max<std::int64_t>(seen.ahead, 0) + 1;
+  return std::min(recheck, seen.pttl + expiry_slack * position);
 }
 
-std::chrono::nanoseconds time_to_poll(busy const& reply, std::chrono::nanoseconds pause) noexcept {
-  if (reply.pttl.count() < 0) return pause;
-  return std::min<std::chrono::nanoseconds>(pause, reply.pttl + expiry_slack);
+std::chrono::nanoseconds time_to_poll(busy const& seen, std::chrono::nanoseconds pause) noexcept {
+  if (seen.pttl.count() < 0) return pause;
+  return std::min<std::chrono::nanoseconds>(pause, seen.pttl + expiry_slack);
 }
 
 time_point end_of_sleep(waiter const& first, std::chrono::nanoseconds pause, time_point now) noexcept {

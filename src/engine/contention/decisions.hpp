@@ -79,9 +79,9 @@ struct request_patience {
 [[nodiscard]] bool asked_for_something_else(lock_queue const& queue) noexcept;
 
 /// How long a contender sleeps that messages wake: until the end of the holder's ttl, or `recheck`.
-[[nodiscard]] std::chrono::nanoseconds time_to_recheck(busy const& reply, milliseconds recheck) noexcept;
+[[nodiscard]] std::chrono::nanoseconds time_to_recheck(busy const& seen, milliseconds recheck) noexcept;
 /// How long a contender sleeps that polls: `pause`, or until the end of the holder's ttl.
-[[nodiscard]] std::chrono::nanoseconds time_to_poll(busy const& reply,
+[[nodiscard]] std::chrono::nanoseconds time_to_poll(busy const& seen,
                                                     std::chrono::nanoseconds pause) noexcept;
 /// When it asks again: a message may have been lost, and the lock be free or even ours, so the first caller
 /// asks once more before it leaves.

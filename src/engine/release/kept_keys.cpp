@@ -95,7 +95,7 @@ void kept_keys::send(std::shared_ptr<leaving> const& pending, time_point now) {
   keep_token_counters(backend_, queue, remaining);
   backend_.set_ttl(
       queue.lock_recipe(), remaining, {.name = queue.name(), .owner = owner},
-      [this, pending](answer<ownership>&& result) { on_response(pending, result, boot_clock::now()); },
+      [this, pending](answer<ownership>&& result) { on_answer(pending, result, boot_clock::now()); },
       {.while_down = net::retry_policy::endless, .give_up = pending->deadline});
 }
 
@@ -120,8 +120,8 @@ void kept_keys::owe(lock_queue& queue, std::uint64_t number, time_point until, t
 }
 
 /// A refusal is treated as that of a release: see pending_releases.
-void kept_keys::on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
-                            time_point now) noexcept {
+void kept_keys::on_answer(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
+                          time_point now) noexcept {
   if (auto const* const found = result.outcome()) {
     pending->report(*found == ownership::held ? release_result::kept : release_result::lost);
     return;

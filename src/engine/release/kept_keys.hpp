@@ -50,8 +50,8 @@ class kept_keys {
   void send(std::shared_ptr<leaving> const& pending, time_point now);
   void send_again(std::shared_ptr<leaving> const& pending, std::chrono::milliseconds pause,
                   time_point now) noexcept;
-  void on_response(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
-                   time_point now) noexcept;
+  void on_answer(std::shared_ptr<leaving> const& pending, answer<ownership> const& result,
+                 time_point now) noexcept;
   void owe(lock_queue& queue, std::uint64_t number, time_point until, time_point deadline,
            time_point now) noexcept;
 

@@ -109,23 +109,23 @@ void judge::note_life(record const& line) {
 }
 
 void judge::on_asked(record const& line) {
-  auto& slot = state_.clients[line.client].waits[line.wait];
-  if (slot) refuse(line, "this wait has begun before");
-  slot = std::make_unique<wait_state>(wait_state{.client = line.client,
-                                                 .lock = line.lock,
-                                                 .number = line.wait,
-                                                 .amount = std::max<std::int64_t>(line.n, 1),
-                                                 .ttl = line.ttl,
-                                                 .asked = place_of(line)});
+  auto& known = state_.clients[line.client].waits[line.wait];
+  if (known) refuse(line, "this wait has begun before");
+  known = std::make_unique<wait_state>(wait_state{.client = line.client,
+                                                  .lock = line.lock,
+                                                  .number = line.wait,
+                                                  .amount = std::max<std::int64_t>(line.n, 1),
+                                                  .ttl = line.ttl,
+                                                  .asked = place_of(line)});
   auto const& of = state_.parts_of(line.lock);
-  if (of.parts.size() == 1) state_.names[of.parts.front().name].waits.push_back(slot.get());
+  if (of.parts.size() == 1) state_.names[of.parts.front().name].waits.push_back(known.get());
   for (auto const& part : of.parts) {
     if (of.of == history::kind::mutex || of.of == history::kind::mixed)
       state_.names[part.name].barging = true;
     if (part.as == company::permits)
       state_.names[part.name].permits.offer(std::max(part.of_all, line.of_all));
   }
-  numbers_.asked(*slot, line.of_all);
+  numbers_.asked(*known, line.of_all);
 }
 
 /// The wait isn't among those of its name any more.
@@ -142,19 +142,19 @@ std::unique_ptr<wait_state> judge::end_of_wait(record const& line) {
 }
 
 void judge::on_granted(record const& line) {
-  auto& slot = state_.clients[line.client].holds[line.lease];
-  if (slot) refuse(line, "this lease has begun before");
-  slot = std::make_unique<hold_state>(hold_state{.client = line.client,
-                                                 .lock = line.lock,
-                                                 .number = line.number,
-                                                 .instead = line.instead,
-                                                 .amount = std::max<std::int64_t>(line.n, 1),
-                                                 .token = line.token,
-                                                 .until = line.until,
-                                                 .ttl = line.ttl,
-                                                 .granted = place_of(line),
-                                                 .confirmed = place_of(line)});
-  auto& hold = *slot;
+  auto& known = state_.clients[line.client].holds[line.lease];
+  if (known) refuse(line, "this lease has begun before");
+  known = std::make_unique<hold_state>(hold_state{.client = line.client,
+                                                  .lock = line.lock,
+                                                  .number = line.number,
+                                                  .instead = line.instead,
+                                                  .amount = std::max<std::int64_t>(line.n, 1),
+                                                  .token = line.token,
+                                                  .until = line.until,
+                                                  .ttl = line.ttl,
+                                                  .granted = place_of(line),
+                                                  .confirmed = place_of(line)});
+  auto& hold = *known;
   if (line.wait != 0) {
     auto const wait = end_of_wait(line);
     if (wait->lock != line.lock) refuse(line, "the caller asked for another lock");

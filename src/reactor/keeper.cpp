@@ -25,7 +25,7 @@ bool loop::stop(lock& hold, bool exiting) noexcept {
   if (outer_) return end_visits(hold, exiting);
   if (!keeper_.joinable()) return true;
   keeper_cv_.notify_one();
-  interrupt();
+  interruption_.want(*io_);
   auto const inside_callback = in_callbacks();
   if (inside_callback && is_keeper()) {
     keeper_.detach();
@@ -117,7 +117,7 @@ void loop::run_keeper() noexcept {
   }
   if (is_keeper()) return;
   --relieved_;
-  interrupt();
+  interruption_.want(*io_);
   keeper_cv_.notify_all();
 }
 

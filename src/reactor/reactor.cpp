@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <cstdlib>
 #include <exception>
 #include <utility>
@@ -113,7 +112,7 @@ void loop::wait(lock& hold, blocked_thread& thread) noexcept {
 void loop::wake(blocked_thread& thread) noexcept {
   if (std::exchange(thread.finished_, true)) return;
   if (!thread.asleep_) {
-    if (driver_waits_ == &thread && driver_ != std::this_thread::get_id()) interrupt();
+    if (driver_waits_ == &thread && driver_ != std::this_thread::get_id()) interruption_.want(*io_);
     thread.done_.store(1, std::memory_order_release);
     if (keeper_waits_ == &thread) keeper_cv_.notify_all();
     return;
@@ -153,12 +152,13 @@ void loop::leave(lock& hold) noexcept {
 /// reply.
 void loop::turn(lock& hold) noexcept {
   flush_all(true);
-  interrupted_ = begun_ = false;
+  interruption_.begin_turn();
+  begun_ = false;
   unlock(hold);
   auto const all_ran = run_handlers();
   // On a busy processor this thread ran as soon as it was told, ahead of all other callers that are about to
   // send: they go first, and all leaves in one write.
-  if (std::exchange(told_, false)) std::this_thread::yield();
+  if (interruption_.take_told()) std::this_thread::yield();
   hold.lock();
   if (!all_ran) {
     writers_.on_lost_handler();
@@ -198,7 +198,7 @@ bool loop::run_handlers() noexcept {
 
 void loop::flush_all(bool driving) noexcept {
   if (!writers_.flush(driving)) note_out_of_memory();
-  if (!writers_.empty() && polling_ && !driving) interrupt();
+  if (!writers_.empty() && polling_ && !driving) interruption_.want(*io_);
 }
 
 void loop::run_deferred(lock& hold) noexcept {
@@ -262,7 +262,7 @@ void loop::leave_to_keeper() noexcept {
   if (deferred_.empty()) return;
   passed_on_ = true;
   if (polling_) {
-    interrupt();  // the driver returns from Asio and runs them
+    interruption_.want(*io_);  // the driver returns from Asio and runs them
   } else {
     wake_keeper();
   }
@@ -279,17 +279,6 @@ void loop::let_go() noexcept {
   } else if (!deferred_.empty() && !visit && !is_keeper() && need_keeper()) {
     wake_keeper();  // callbacks may take long: another thread drives meanwhile
   }
-}
-
-void loop::interrupt() noexcept {
-  if (interrupted_) return;
-  interrupted_ = true;
-  // A post that the driver hasn't run yet makes it return, too; and there is room for one only.
-  if (interrupt_posted_.exchange(true)) return;
-  boost::asio::post(*io_, in_room{&room_of_interrupt_, [this] {
-                                    interrupt_posted_ = false;
-                                    told_ = true;
-                                  }});
 }
 
 }  // namespace holdfast::reactor

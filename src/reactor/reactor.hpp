@@ -1,7 +1,6 @@
 /// The event loop of a client, and the rule by which threads drive it.
 #pragma once
 
-#include <atomic>
 #include <boost/intrusive/list.hpp>
 #include <condition_variable>
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include "base/clock.hpp"
 #include "reactor/blocked_thread.hpp"
 #include "reactor/deferred_calls.hpp"
+#include "reactor/interruption.hpp"
 #include "reactor/io_context.hpp"
 #include "reactor/listed_loop.hpp"
 #include "reactor/room_for_one.hpp"
@@ -151,7 +151,6 @@ class loop : private listed_loop {
   void run_keeper() noexcept;
   [[nodiscard]] bool is_keeper() const noexcept { return std::this_thread::get_id() == keeper_.get_id(); }
   void wake_keeper() noexcept;
-  void interrupt() noexcept;
   [[nodiscard]] bool need_keeper() const noexcept;
 
   // With an outer event loop.
@@ -161,17 +160,14 @@ class loop : private listed_loop {
   [[nodiscard]] bool end_visits(lock& hold, bool exiting) noexcept;
 
   room_for_one room_of_timers_;
-  room_for_one room_of_interrupt_;
+  interruption interruption_;
   std::unique_ptr<boost::asio::io_context> io_;
   timers timers_;
 
   std::thread::id driver_{};  ///< the thread that drives
   blocked_thread const* driver_waits_ = nullptr;
-  bool polling_ = false;                       ///< a thread drives
-  bool interrupted_ = false;                   ///< the driver was told to return from Asio
-  std::atomic<bool> interrupt_posted_{false};  ///< the post that tells it hasn't run yet
+  bool polling_ = false;  ///< a thread drives
   bool out_of_memory_ = false;
-  bool told_ = false;  ///< the post that interrupts has run, in this turn; of the driver alone
   callback<void()> on_out_of_memory_;
   int parked_ = 0;   ///< threads asleep in wait()
   int calling_ = 0;  ///< threads inside of deferred functions

@@ -66,7 +66,7 @@ void connection::on_reply(resp::reply&& reply) {
       return;
     }
   } catch (std::exception const&) {
-    drop(starved_because(), end::elsewhere);
+    drop(errors().no_memory(), end::elsewhere);
     return;
   }
   heard_ = read_at();
@@ -119,7 +119,7 @@ void connection::deliver(pipeline::batch&& answered) noexcept {
     try {
       taken = refused_(answered);
     } catch (std::exception const&) {
-      failure = starved_because();
+      failure = errors().no_memory();
     }
   }
   if (!taken && !answered.empty()) answer_with(failure, entry.request, std::move(entry.response));
@@ -149,7 +149,7 @@ bool connection::understand(pipeline::batch& answered) noexcept {
     if (pipeline_.can_send()) loop().writers().mark(*this);
   } catch (std::exception const&) {
     auto requests = std::move(answered);
-    drop(starved_because(), end::elsewhere);
+    drop(errors().no_memory(), end::elsewhere);
     resume_with(std::move(requests));
   }
   return false;
@@ -179,7 +179,7 @@ void connection::call_again(pipeline::batch&& forgotten) noexcept {
     entry.request.bytes = entry.request.in_full(entry.request.bytes, entry.request.script);
   } catch (std::exception const&) {
     auto requests = std::move(forgotten);
-    drop(starved_because(), end::elsewhere);
+    drop(errors().no_memory(), end::elsewhere);
     resume_with(std::move(requests));
     return;
   }

@@ -29,12 +29,11 @@ session::session(reactor::loop& loop, settings const& config, client_stats& coun
       counts_{counts},
       to_{config.server},
       stream_{loop, config.limits, counts, *this},
-      starved_because_{std::make_shared<error const>(std::errc::not_enough_memory,
-                                                     config.server.display + ": out of memory")},
+      errors_{config.server.display, config.advice},
       pause_{first_pause, longest_pause},
       random_{static_cast<std::minstd_rand::result_type>(random_seed())},
       connect_timer_{[this] {
-        if (starved_) return drop(starved_because_, end::elsewhere);
+        if (starved_) return drop(errors_.no_memory(), end::elsewhere);
         drop(errc::unreachable, [this] {
           return "an attempt to connect got no answer within " + in_ms(config_.connect_timeout) +
                  (stream_.peer().empty() ? std::string{} : " (trying " + stream_.peer() + ")");
@@ -174,7 +173,7 @@ void session::on_greeting(resp::reply const& reply) {
       greeting_.reset();
       if (!starved_) connect_timer_.disarm();
       state_ = state::up;
-      ever_up_ = true;
+      errors_.note_reached();
       loop_.add_interest(-1);
       on_up(std::move(found));
       loop_.writers().mark(*this);
@@ -219,7 +218,7 @@ void session::on_failed(resp_stream::failure kind, std::string_view text) noexce
           end::final);
       return;
     case failure::no_memory:
-      if (on_its_way() || up()) drop(starved_because_, end::elsewhere);
+      if (on_its_way() || up()) drop(errors_.no_memory(), end::elsewhere);
       return;
   }
 }
@@ -251,13 +250,6 @@ void session::end_stream(resp_stream::ending mode) noexcept {
   greeting_.reset();
   out_.clear();
   starved_ = false;
-}
-
-std::shared_ptr<error const> session::explain(errc code, std::string const& text) const {
-  auto const prefix =
-      code == errc::unreachable ? "cannot reach " + config_.server.display + ": " : std::string{};
-  auto const advice = code == errc::unreachable && !ever_up_ ? config_.advice : std::string{};
-  return std::make_shared<error const>(code, prefix + text + advice);
 }
 
 void session::drop(std::shared_ptr<error const> const& reason, end outcome) noexcept {

@@ -17,6 +17,7 @@
 #include "net/handshake.hpp"
 #include "net/locator.hpp"
 #include "net/resp_stream.hpp"
+#include "net/session_errors.hpp"
 #include "net/translation.hpp"
 #include "net/url.hpp"
 #include "reactor/reactor.hpp"
@@ -111,9 +112,9 @@ class session : public resp_stream::user {
   void drop(errc code, Text text, end outcome = end::broken) noexcept {
     std::shared_ptr<error const> reason;
     try {
-      reason = explain(code, text());
+      reason = errors_.explain(code, text());
     } catch (std::exception const&) {
-      reason = starved_because_;
+      reason = errors_.no_memory();
     }
     drop(reason, outcome);
   }
@@ -130,11 +131,7 @@ class session : public resp_stream::user {
     }
   }
 
-  /// The error for when there is no memory to describe another.
-  [[nodiscard]] std::shared_ptr<error const> const& starved_because() const noexcept {
-    return starved_because_;
-  }
-
+  [[nodiscard]] session_errors const& errors() const noexcept { return errors_; }
   [[nodiscard]] reactor::loop& loop() noexcept { return loop_; }
   [[nodiscard]] settings const& config() const noexcept { return config_; }
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
@@ -146,7 +143,6 @@ class session : public resp_stream::user {
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };
 
-  [[nodiscard]] std::shared_ptr<error const> explain(errc code, std::string const& text) const;
   void stand_still() noexcept;
   void connect() noexcept;
   void dial();
@@ -167,9 +163,8 @@ class session : public resp_stream::user {
   endpoint to_;
   resp_stream stream_;
   std::uint64_t connection_id_ = 0;
-  bool ever_up_ = false;
   bool starved_ = false;
-  std::shared_ptr<error const> const starved_because_;
+  session_errors errors_;
   std::function<void()> troubled_;
   std::unique_ptr<handshake> greeting_;
   broken_connections::prepared note_;  ///< recorded when this connection breaks

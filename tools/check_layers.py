@@ -105,14 +105,26 @@ def circle_in(uses):
     return None
 
 
+def header_of(source, included):
+    """Of a source that has no header of its own: the one of `included`, the texts by name, whose class it defines: `cluster::learn(`
+    in a line that isn't indented. None: there is none, or more than one."""
+    defined = set(re.findall(r"^(?=[^\s/#}]).*?\b(\w+)::~?\w+\(", source, re.M))
+    owners = [name for name, text in included.items()
+              if defined & set(re.findall(r"^(?:class|struct) (?:HOLDFAST_EXPORT )?(\w+)[^;]*{$", text, re.M))]
+    return owners[0] if len(owners) == 1 else None
+
+
 def circles(folder):
-    """A header and the source of the same name are one: what they include must not include them."""
-    names = {str(file.relative_to(folder)) for file in folder.rglob("*.?pp")}
+    """A header and the sources of its functions are one: what they include must not include them."""
+    texts = {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in folder.rglob("*.?pp")}
     uses = {}
-    for name in names:
-        included = {found[2][:-4] for line in (folder / name).read_text(encoding="utf-8").splitlines()
-                    if (found := INCLUDE.match(line)) and found[2] in names}
-        uses.setdefault(name[:-4], set()).update(included - {name[:-4]})
+    for name, text in texts.items():
+        included = {found[2] for line in text.splitlines() if (found := INCLUDE.match(line)) and found[2] in texts}
+        own = name[:-4]
+        if name.endswith(".cpp") and own + ".hpp" not in texts:
+            folder_of = pathlib.PurePath(name).parent
+            own = (header_of(text, {each: texts[each] for each in included if pathlib.PurePath(each).parent == folder_of}) or name)[:-4]
+        uses.setdefault(own, set()).update({each[:-4] for each in included} - {own})
     if circle := circle_in(uses):
         yield f"{folder}: {' <- '.join(circle)}: includes go round in a circle; what two need wants a file of its own"
 
@@ -153,6 +165,9 @@ def self_test():
     assert not CLOCK.search("  std::chrono::time_point<boot_clock> now;")
     assert circle_in({"net/a": {"net/b"}, "net/b": {"net/c"}, "net/c": {"net/a"}})
     assert not circle_in({"net/a": {"net/b", "net/c"}, "net/b": {"net/c"}, "net/c": set()})
+    cluster = {"a/cluster.hpp": "class cluster final : public deployment {\n", "a/map.hpp": "struct cluster;\nclass map {\n"}
+    assert header_of("void cluster::learn(int) {\n  map::of(1);\n}\n", cluster) == "a/cluster.hpp"
+    assert header_of("map::map() = default;\nvoid cluster::learn(int) {}\n", cluster) is None
     assert not may_read_clock("contention/grants.cpp")
     assert may_read_clock("renewer.cpp")
     assert may_read_clock("quorum/node.cpp")

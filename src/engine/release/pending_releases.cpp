@@ -82,7 +82,7 @@ void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
   queue.releasing = item.number;
   try {
     backend_.release(queue.lock_recipe(), {.name = queue.name(), .owner = owner}, item.policy,
-                     [this, pending = pending](answer<ownership>&& result) { on_response(pending, result); },
+                     [this, pending = pending](answer<ownership>&& result) { on_answer(pending, result); },
                      {.while_down = net::retry_policy::endless, .give_up = item.deadline});
   } catch (...) {
     --unconfirmed_;
@@ -91,8 +91,8 @@ void pending_releases::send(std::shared_ptr<release_under_way> const& pending) {
   }
 }
 
-void pending_releases::on_response(std::shared_ptr<release_under_way> const& pending,
-                                   answer<ownership> const& result) noexcept {
+void pending_releases::on_answer(std::shared_ptr<release_under_way> const& pending,
+                                 answer<ownership> const& result) noexcept {
   auto const& item = pending->item;
   auto& queue = *item.queue;
   if (queue.releasing == item.number) queue.releasing = 0;
@@ -177,15 +177,15 @@ void pending_releases::send_batch(std::shared_ptr<batches::leases> const& leases
         auto const* const failure = result.failure();
         if (failure != nullptr && failure->reason != backend_.no_memory) return;  // the client has ended
         unconfirmed_ -= leases->size();
-        on_batch_response(*leases, result, boot_clock::now());
+        on_batch_answer(*leases, result, boot_clock::now());
       },
       {.while_down = net::retry_policy::endless, .give_up = give_up, .divisible = true});
   unconfirmed_ += leases->size();
 }
 
 /// Leases with waiters are still to be released.
-void pending_releases::on_batch_response(batches::leases const& leases, answer<still_wanted> const& result,
-                                         time_point now) noexcept {
+void pending_releases::on_batch_answer(batches::leases const& leases, answer<still_wanted> const& result,
+                                       time_point now) noexcept {
   auto const* const wanted = result.outcome();
   for (std::size_t i = 0; i != leases.size(); ++i) {
     if (wanted == nullptr || std::ranges::binary_search(*wanted, i)) {

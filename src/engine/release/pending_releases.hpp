@@ -81,15 +81,14 @@ class pending_releases {
   struct release_under_way;
   [[nodiscard]] time_point end_of_key(lease_state const& lease, time_point now) const noexcept;
   void send(std::shared_ptr<release_under_way> const& pending);
-  void on_response(std::shared_ptr<release_under_way> const& pending,
-                   answer<ownership> const& result) noexcept;
+  void on_answer(std::shared_ptr<release_under_way> const& pending, answer<ownership> const& result) noexcept;
   void send_batch(std::shared_ptr<batches::leases> const& leases, time_point now);
   void send_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
                     time_point until, time_point now) noexcept;
   void owe_abandon(lock_queue_ptr const& queue, std::uint64_t number, release_policy const& policy,
                    time_point until, time_point now) noexcept;
-  void on_batch_response(batches::leases const& leases, answer<still_wanted> const& result,
-                         time_point now) noexcept;
+  void on_batch_answer(batches::leases const& leases, answer<still_wanted> const& result,
+                       time_point now) noexcept;
 
   lock_backend& backend_;
   client_constants const& client_;

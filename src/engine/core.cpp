@@ -157,6 +157,7 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
 
 net::settings core::make_connection_settings() {
   auto made = make_settings(url_.server, client_.options, broken_connections_, translator_);
+  if (!client_.options.history.empty()) made.unheard = [this] { moments_->unheard(boot_clock::now()); };
   if (!client_.options.observer) return made;
   made.lost = [this] { moments_->disconnected(boot_clock::now()); };
   made.restored = [this](std::chrono::nanoseconds away) { moments_->reconnected(away, boot_clock::now()); };

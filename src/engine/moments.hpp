@@ -84,6 +84,10 @@ class moments {
   void trouble(std::string_view reason, time_point now) noexcept {
     if (history_) history_->trouble(reason, now);
   }
+  /// A connection for messages broke.
+  void unheard(time_point now) noexcept {
+    if (history_) history_->unheard(now);
+  }
   /// A connection for requests broke.
   void disconnected(time_point now) noexcept {
     if (observed_) observed_->disconnected(now);

@@ -48,6 +48,8 @@ class recorder final : public reactor::flushable {
   void numbered(history::event happened, history::kind of, std::string_view name, std::int64_t number,
                 time_point now) noexcept;
   void trouble(std::string_view reason, time_point now) noexcept;
+  /// Messages aren't heard at the moment.
+  void unheard(time_point now) noexcept;
   void closed(time_point now) noexcept;
 
   bool flush(bool driving) override;
@@ -64,6 +66,7 @@ class recorder final : public reactor::flushable {
   void of_lease(history::event happened, lease_state const& lease, time_point now, bool over) noexcept;
   void give_up(std::string const& reason) noexcept;
   void look() noexcept;
+  void alive(bool up, time_point now) noexcept;
 
   reactor::loop& loop_;
   client_constants const& client_;

@@ -6,9 +6,6 @@
 namespace holdfast::judging {
 namespace {
 
-/// So long after a caller was overtaken its client has noticed that its connection for messages is gone.
-constexpr instant certain_after = 1'000'000'000;
-
 bool is_fair(history::kind of) noexcept { return of == history::kind::fair || of == history::kind::election; }
 
 /// Where a free name is enough for any caller. The votes for a quorum_mutex may be split, and take rounds.
@@ -85,7 +82,7 @@ void waits::check_free(wait_state const& wait, place const& at, std::string cons
 }
 
 /// A caller whose place in the queue was certain before this one asked is served before it. If its process
-/// was killed a moment ago, or its inbox closed, the next lines show that.
+/// was killed a moment ago, or its inbox closed, the next lines show that: within the slack.
 void waits::check_order(wait_state const& wait, place const& at) {
   auto const& of = state_.parts_of(wait.lock);
   if (!is_fair(of.of) || of.parts.size() != 1) return;
@@ -114,12 +111,12 @@ void waits::lives(record const& line) {
   auto& of_client = state_.clients[line.client];
   if (of_client.suspected.empty()) return;
   auto const gone = line.event == event::closed || line.event == event::trouble ||
-                    line.t - of_client.last > longest_silence;
+                    (line.event == event::alive && !line.fine) || line.t - of_client.last > longest_silence;
   // A caller that left after a pause may have lost its place in that pause; the trouble is told behind.
   auto const not_certain = line.event == event::queued || line.event == event::left;
   std::erase_if(of_client.suspected, [&](suspicion& of) {
     if (gone || (not_certain && line.wait == of.wait)) return true;
-    if (line.t - of.at < certain_after) return false;
+    if (line.t - of.at < slack_) return false;
     state_.result.violations.add(std::move(of.found));
     return true;
   });

@@ -42,6 +42,8 @@ struct settings {
   /// nobody wants to know.
   std::function<void()> lost{};
   std::function<void(std::chrono::nanoseconds away)> restored{};
+  /// Called when a connection for messages breaks.
+  std::function<void()> unheard{};
 };
 
 /// One connection to the server. All under the client's lock. A session may be destroyed under the lock, but

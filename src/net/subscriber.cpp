@@ -157,7 +157,12 @@ void subscriber::on_refused(std::string const& text) {
 void subscriber::on_down(std::shared_ptr<error const> const& /*reason*/, end outcome) noexcept {
   unanswered_.clear();
   to_send_.clear();
+  auto const was_up = heartbeat_timer_.armed();
   heartbeat_timer_.disarm();
+  for (auto const mode : {kind::plain, kind::sharded}) {
+    for (auto const& [channel, entry] : all(mode)) entry.receiver->on_closed();
+  }
+  if (was_up && config().unheard) notify(config().unheard);
   if (outcome == end::final)
     wanted_ = false;  // the connection for requests reports the error; waiters fall back to re-checks
 }

@@ -22,6 +22,9 @@ class subscriber final : public session {
    public:
     /// Called after each (re)subscription: messages sent before it may be lost.
     virtual void on_subscribed() = 0;
+    /// The connection has broken, or the channel is on its way to another: nothing is heard until
+    /// on_subscribed(). May be called more than once.
+    virtual void on_closed() noexcept {}
     virtual void on_message(std::string_view message) = 0;
     /// The server refuses the subscription (no right to the channel, a proxy without pub/sub). No retry.
     virtual void on_refused(std::string const& text) = 0;

@@ -18,8 +18,12 @@ class cluster_channels::node_subscription final : public subscriber::listener {
 
   // The receiver may forget the channel in these calls, which destroys this object.
   void on_subscribed() override { receiver.on_subscribed(); }
+  void on_closed() noexcept override { receiver.on_closed(); }
   void on_message(std::string_view message) override { receiver.on_message(message); }
-  void on_gone() override { channels_.on_displaced(*this, {.type = refusal::kind::not_yet}); }
+  void on_gone() override {
+    receiver.on_closed();
+    channels_.on_displaced(*this, {.type = refusal::kind::not_yet});
+  }
   void on_refused(std::string const& text) override {
     auto const refusal = read_refusal(text);
     if (refusal.type != refusal::kind::other) {
@@ -38,7 +42,10 @@ class cluster_channels::node_subscription final : public subscriber::listener {
     node = target;
   }
   void leave() noexcept {
-    if (auto* const before = std::exchange(node, nullptr)) before->messages().forget(channel, kind_);
+    auto* const before = std::exchange(node, nullptr);
+    if (before == nullptr) return;
+    before->messages().forget(channel, kind_);
+    receiver.on_closed();
   }
   void listen() {
     if (node != nullptr) node->messages().listen(channel, *this, kind_);

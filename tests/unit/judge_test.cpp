@@ -198,6 +198,14 @@ TEST_F(judge, lets_a_waiter_be_overtaken_whose_inbox_was_closed_for_a_moment) {
   EXPECT_EQ(verdict(), "fine");
 }
 
+TEST_F(judge, lets_a_waiter_be_overtaken_whose_inbox_was_lost_as_it_notices_later) {
+  begin().asked(1, "a", 1, "fair", "x").of_wait("queued", 2, "a", 1);
+  history_.asked(3, "b", 1, "fair", "x").granted(4, "b", 1, "fair", "x", 1).of_lease("released", 5, "b", 1);
+  history_.granted(7, "a", 1, "fair", "x", 2).of_lease("released", 8, "a", 1).unheard(400, "a");
+  history_.alive(1005, 1005, "a");
+  EXPECT_EQ(verdict(), "fine");
+}
+
 TEST_F(judge, lets_a_waiter_be_overtaken_whose_place_was_not_certain) {
   begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 1);
   history_.asked(3, "a", 2, "fair", "x").asked(4, "b", 1, "fair", "x").of_wait("queued", 5, "a", 2);

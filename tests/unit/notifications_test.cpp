@@ -54,6 +54,17 @@ TEST_F(heard_notifications, tell_a_contender_once_its_channel_is_open) {
       << "another contender finds it open";
 }
 
+TEST_F(heard_notifications, know_that_a_channel_is_closed_until_it_is_subscribed_again) {
+  (void)notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now());
+  auto* const listener = backend_.channels.at(inbox());
+  listener->on_subscribed();
+  listener->on_closed();
+  EXPECT_FALSE(notifications_.listen_if_open(*queue_, 2, client_.owner_id(2), boot_clock::now()));
+  EXPECT_FALSE(notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now()));
+  listener->on_subscribed();
+  EXPECT_TRUE(notifications_.listen_if_open(*queue_, 2, client_.owner_id(2), boot_clock::now()));
+}
+
 TEST_F(heard_notifications, read_what_is_said_in_the_inbox_of_a_lock) {
   (void)notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now());
   backend_.channels.at(inbox())->on_message("woken 1 orders");

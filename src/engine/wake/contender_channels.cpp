@@ -19,6 +19,7 @@ class contender_channels::channel final : public net::subscriber::listener {
     open_ = true;
     parent_.on_subscribed(*this, boot_clock::now());
   }
+  void on_closed() noexcept override { open_ = false; }
   void on_message(std::string_view message) override {
     parent_.on_message(*this, message, boot_clock::now());
   }

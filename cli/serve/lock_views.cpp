@@ -102,6 +102,7 @@ void add_edges(deployment const& of, lock_state const& lock, json& to) {
     json edge;
     edge.set("id", id).set("name", beginning_of(lock.name)).set("waiter", to_json(waiter.process));
     edge.set("holder", to_json(lock.holder)).set("side", to_string(waiter.side));
+    edge.set("preferred", waiter.preferred);
     if (waiter.waited) {
       edge.set("waited_ms", std::chrono::duration_cast<std::chrono::milliseconds>(*waiter.waited).count());
     } else {

@@ -76,11 +76,11 @@ std::string place_on_etcd(waiter_info const& waiter) {
                      waiter.credit_left ? ", dead in " + cell(waiter.credit_left) : std::string{});
 }
 
-/// What a waiter waits for, if that isn't the whole lock.
+/// What a waiter waits for, if that isn't the whole lock, and whether it goes first.
 std::string wish_of(waiter_info const& waiter) {
   switch (waiter.side) {
     case hold_side::read:
-      return ", to read";
+      return waiter.preferred ? ", to read, first by its policy" : ", to read";
     case hold_side::upgrade:
       return ", for the upgrade lease";
     case hold_side::write:
@@ -88,6 +88,7 @@ std::string wish_of(waiter_info const& waiter) {
     case hold_side::permit:
       return waiter.count > 1 ? fmt::format(", for {} permits", waiter.count) : std::string{};
     case hold_side::exclusive:
+      return waiter.preferred ? ", first by its policy" : std::string{};
     case hold_side::arrived:
       break;
   }

@@ -95,7 +95,7 @@ json with_queue(lock_state const& state) {
   auto queue = json::list();
   for (auto const& waiter : state.queue) {
     auto entry = owner_json(waiter.process);
-    entry.set("side", to_string(waiter.side));
+    entry.set("side", to_string(waiter.side)).set("preferred", waiter.preferred);
     set_time(entry, "waited_ms", waiter.waited);
     set_time(entry, "credit_ms", waiter.credit_left);
     if (waiter.side == hold_side::permit) entry.set("count", waiter.count);

@@ -72,6 +72,9 @@ struct waiter_info {
   hold_side side = hold_side::exclusive;
   std::int64_t count = 1;                             ///< of permits: how many it waits for
   std::optional<std::chrono::microseconds> waited{};  ///< by the server's clock; nullopt: unknown
+  /// It goes ahead of those that came before it, by its lock_options::policy: with `read` it is
+  /// `prefer_readers`, with `exclusive` `prefer_writers`. Whether any other waiter has a policy isn't known.
+  bool preferred = false;
   /// In a fair queue of Redisson's: the time after which the waiter counts as dead, if it is the first. On
   /// etcd: after which its lease ends, unless it is kept alive. nullopt elsewhere.
   std::optional<std::chrono::milliseconds> credit_left{};

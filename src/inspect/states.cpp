@@ -36,11 +36,18 @@ std::optional<microseconds> hold_time(microseconds now, std::int64_t counter) {
   return time;
 }
 
-/// A waiter that goes first by its policy has a ticket from years ago (wire/plain/shared.cpp).
-microseconds time_waited(microseconds now, std::string const& ticket) {
+/// A waiter that goes first, by its policy or to upgrade its lease, has a ticket from years ago
+/// (wire/plain/shared.cpp).
+struct place {
+  microseconds waited;
+  bool goes_first;
+};
+
+place place_of(microseconds now, std::string const& ticket) {
   auto time = now - microseconds{micros_of(ticket)};
+  bool const goes_first = time > recipes::plain::head_start / 2;
   while (time > recipes::plain::head_start / 2) time -= recipes::plain::head_start;
-  return std::max(time, 0us);
+  return {.waited = std::max(time, 0us), .goes_first = goes_first};
 }
 
 /// What ends a reader's owner id in the keys is its side.
@@ -120,8 +127,11 @@ void read_members(lock_state& state, resp::reply const& list, microseconds now) 
 void read_queue(lock_state& state, std::span<resp::reply const> queue, bool of_permits, microseconds now) {
   std::size_t const fields = of_permits ? 3 : 2;
   for (std::size_t i = 0; i + fields <= queue.size(); i += fields) {
-    waiter_info waiter{.process = {.owner = queue[i].text}, .waited = time_waited(now, queue[i + 1].text)};
+    auto const place = place_of(now, queue[i + 1].text);
+    waiter_info waiter{.process = {.owner = queue[i].text}, .waited = place.waited};
     waiter.side = of_permits ? hold_side::permit : take_side(waiter.process.owner);
+    waiter.preferred =
+        place.goes_first && (waiter.side == hold_side::exclusive || waiter.side == hold_side::read);
     if (of_permits) waiter.count = queue[i + 2].integer;
     state.queue.push_back(std::move(waiter));
   }

@@ -40,6 +40,28 @@ TEST_F(inspect, shows_all_about_a_lock_and_its_queue_in_order) {
                    "    2. waits [2-6]s([0-9]+ms)? +web-3 pid 812 'nightly import'\n"));
 }
 
+TEST_F(inspect, shows_who_goes_first_by_its_policy) {
+  hold("orders");
+  wait_for("orders");
+  constexpr std::int64_t head_start = 500'000'000'000'000;
+  auto const wait_first = [&](std::string const& waiter) {
+    redis.command({"ZADD", holdfast::names::queue("orders"),
+                   std::to_string(micros_ago(2'500'000) - head_start), std::string{uuid} + waiter});
+  };
+  wait_first(":8");
+  wait_first(":9:r");
+  EXPECT_THAT(
+      output_of({"inspect", "orders"}),
+      testing::ContainsRegex("    1. waits [2-6]s[^\n]* 'nightly import', first by its policy\n"
+                             "    2. waits [2-6]s[^\n]* 'nightly import', to read, first by its policy\n"
+                             "    3. waits [5-9]s[^\n]* unknown [^\n,]*\n"));
+  auto const queue = objects(output_of({"inspect", "--json", "orders"}))[0].at("queue");
+  ASSERT_EQ(queue.size(), 3U);
+  EXPECT_EQ(queue[0].at("preferred"), true);
+  EXPECT_EQ(queue[1].at("preferred"), true);
+  EXPECT_EQ(queue[2].at("preferred"), false);
+}
+
 TEST_F(inspect, says_with_verbose_in_which_way_the_server_is_asked_for_locks) {
   hold("orders");
   auto const last_line_of = [this](words const& arguments) {

@@ -87,6 +87,7 @@ TEST_F(serve, shows_a_lock_with_its_queue_and_who_had_it_before) {
   auto const blocking = get("/api/v1/blocking").json();
   ASSERT_EQ(blocking["edges"].size(), 1U);
   EXPECT_EQ(blocking["edges"][0]["holder"]["owner"], rival);
+  EXPECT_EQ(blocking["edges"][0]["preferred"], true) << "its ticket is from years ago";
   EXPECT_EQ(get("/api/v1/processes").json()["processes"][0]["holds"], 1);
 }
 

@@ -222,6 +222,33 @@ TEST_F(plain_shared, prefers_whom_it_is_told_to) {
   EXPECT_TRUE(eventually([&] { return late.done(); }));
 }
 
+TEST_F(plain_shared, shows_who_of_those_that_wait_goes_first_by_its_policy) {
+  shared_mutex writers_first{second_client_, "m", {.policy = sharing_policy::prefer_writers}};
+  shared_mutex readers_first{third_client_, "m", {.policy = sharing_policy::prefer_readers}};
+  auto holding = m_.acquire();
+  std::stop_source stop;
+  pending late;
+  remote_.async_acquire(late.handler(), stop.get_token());
+  ASSERT_TRUE(has_waiters(1));
+  pending reading;
+  readers_first.async_acquire_shared(reading.handler(), stop.get_token());
+  ASSERT_TRUE(has_waiters(2));
+  auto fourth_client = connect();
+  shared_mutex fourth{fourth_client, "m", {.policy = sharing_policy::prefer_writers}};
+  pending writing;
+  fourth.async_acquire(writing.handler(), stop.get_token());
+  ASSERT_TRUE(has_waiters(3));
+  auto const queue = inspect(first_client_, "m").queue;
+  stop.request_stop();
+  ASSERT_EQ(queue.size(), 3u);
+  EXPECT_TRUE(queue[0].preferred);
+  EXPECT_EQ(queue[0].side, hold_side::read);
+  EXPECT_TRUE(queue[1].preferred);
+  EXPECT_EQ(queue[1].side, hold_side::exclusive);
+  EXPECT_FALSE(queue[2].preferred) << "it came first, but has no such policy";
+  for (auto const& waiter : queue) EXPECT_LT(waiter.waited.value(), 1h);
+}
+
 TEST_F(plain_shared, releases_one_reader_by_force_under_either_of_its_ids) {
   for (auto const* const suffix : {"", ":r"}) {
     auto lease = m_.acquire_shared();

@@ -392,3 +392,4 @@ TEST_F(upgrading_shared, is_renewed_no_more_often_when_the_lease_becomes_another
 
 }  // namespace
 }  // namespace holdfast::test
+  EXPECT_FALSE(state.queue[0].preferred) << "not by its policy: its side says so";

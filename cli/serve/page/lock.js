@@ -92,7 +92,7 @@ export class LockView {
     const queue = lock.queue ?? [];
     const holders = (lock.holders ?? []).map((hold) => ({ cells: [processText(hold), shown(hold.program), hold.side, String(hold.count),
       ttlBar(lock.id + hold.owner, hold.ttl_ms), shown(hold.owner, 60), ...this.buttons(hold)] }));
-    const waiters = queue.map((waiter, i) => ({ cells: [`${i + 1}. ${processText(waiter)}`, shown(waiter.program), waiter.side + (waiter.count > 1 ? ` ×${waiter.count}` : ""), growing(waiter.waited_ms), shown(waiter.owner, 60)] }));
+    const waiters = queue.map((waiter, i) => ({ cells: [`${i + 1}. ${processText(waiter)}`, shown(waiter.program), waiter.side + (waiter.count > 1 ? ` ×${waiter.count}` : "") + (waiter.preferred ? ", first" : ""), growing(waiter.waited_ms), shown(waiter.owner, 60)] }));
     const changes = lock.changes ?? [];
     const times = lock.times ?? [];
     const events = changes.slice(0, 50).map((change) => ({ cells: [clock(change.at), change.event.replaceAll("_", " "), shown(change.holder) || "nobody", shown(change.before), duration(change.held_ms), change.token === null ? "" : String(change.token)] }));

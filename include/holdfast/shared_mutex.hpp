@@ -150,13 +150,15 @@ class HOLDFAST_EXPORT shared_mutex : public upgradable_lock {
     return try_acquire_shared_within(to_wait(time), std::move(stop));
   }
 
-  /// Turns a lease to write into a lease to read. Nobody writes in between, and readers that wait are told.
-  /// lost() and on_lost() of `writing` tell of the loss of the result. One request. Throws:
-  /// - std::errc::invalid_argument if `writing` is not a lease to write of this lock and client;
+  /// Turns a lease to write, or the upgrade lease, into a lease to read. Nobody writes in between, and
+  /// readers that wait are told, as is the next caller that wants the upgrade lease. lost() and on_lost() of
+  /// `held` tell of the loss of the result. One request. Throws:
+  /// - std::errc::invalid_argument if `held` is not a lease to write, or the upgrade lease, of this lock and
+  ///   client;
   /// - errc::lost if it isn't held any more (it is empty then, as after release());
   /// - errc::unreachable and the like if the server can't be asked before the deadline (the lock is given
   ///   back then).
-  [[nodiscard]] lease downgrade(lease writing);
+  [[nodiscard]] lease downgrade(lease held);
 
   /// The same without waiting: see exclusive_lock.
   void async_acquire(acquire_handler done, std::stop_token stop = {});

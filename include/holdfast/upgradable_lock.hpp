@@ -109,6 +109,10 @@ class HOLDFAST_EXPORT upgradable_lock {
   /// The thread that writes has the upgrade lease instead: downgrade_to_upgrade(). As
   /// shared_mutex::unlock_and_lock_shared().
   void unlock_and_lock_upgrade();
+  /// The thread that has the upgrade lease only reads from now on, and another caller may have that:
+  /// shared_mutex::downgrade(). Throws std::errc::operation_not_permitted if this thread doesn't have it;
+  /// errc::lost if it was lost meanwhile (it is unlocked then).
+  void unlock_upgrade_and_lock_shared();
 
   /// Turns a lease to write into the upgrade lease, as shared_mutex::downgrade() into one to read.
   [[nodiscard]] lease downgrade_to_upgrade(lease writing);

@@ -4,8 +4,6 @@
 
 #include "engine/access.hpp"
 #include "sync/shared_sides.hpp"
-#include "wire/plain/shared.hpp"
-#include "wire/redisson/rw.hpp"
 
 namespace holdfast {
 
@@ -67,11 +65,9 @@ std::optional<lease> shared_mutex::try_acquire_shared_within(std::chrono::nanose
   return impl_->readers.binding.acquire(wait, stop);
 }
 
-lease shared_mutex::downgrade(lease writing) {
+lease shared_mutex::downgrade(lease held) {
   impl_->check_format("can't turn a writer into a reader");
-  impl_->check_own_writer(writing, "only a lease to write can become one to read: one of");
-  return sync::become(std::move(writing), impl_->readers.binding,
-                      impl_->upgrading ? recipes::plain::downgrade : recipes::redisson::downgrade);
+  return impl_->downgrade(std::move(held));
 }
 
 void shared_mutex::async_acquire(acquire_handler done, std::stop_token stop) {

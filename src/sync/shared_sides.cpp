@@ -6,6 +6,7 @@
 #include "sync/options_check.hpp"
 #include "sync/wires.hpp"
 #include "wire/plain/shared.hpp"
+#include "wire/redisson/rw.hpp"
 
 namespace holdfast {
 namespace sync {
@@ -68,15 +69,15 @@ side::side(client& redis, std::string const& name, lock_options const& options, 
                   [&title] { return "a thread ended without unlocking " + title + "; it is given back"; });
             }} {}
 
-lease become(lease writing, lock_binding const& to,
+lease become(lease held, lock_binding const& to,
              call (*script)(engine::owned, engine::milliseconds, engine::publishing)) {
   auto& core = *to.core();
-  auto const& held = *engine::lease_state::behind(writing);
-  auto const owner = core.constants().owner_id(held.number());
+  auto const& state = *engine::lease_state::behind(held);
+  auto const owner = core.constants().owner_id(state.number());
   auto const request =
-      script({.name = to.queue()->name(), .owner = owner}, held.options().ttl, core.publishing_now());
+      script({.name = to.queue()->name(), .owner = owner}, state.options().ttl, core.publishing_now());
   return engine::lease_state::handle(
-      core.leases().become(engine::lease_state::take(std::move(writing)), to.queue(), request));
+      core.leases().become(engine::lease_state::take(std::move(held)), to.queue(), request));
 }
 
 }  // namespace sync
@@ -142,6 +143,16 @@ void upgradable_lock::impl::check_own(lease const& held,
 void upgradable_lock::impl::check_own_writer(lease const& held, char const* requirement) const {
   auto const* const upgraded = upgrading ? upgrading->writers.queue().get() : nullptr;
   check_own(held, {writers.binding.queue().get(), upgraded}, requirement);
+}
+
+lease upgradable_lock::impl::downgrade(lease held) const {
+  auto const* const upgrade_lease = upgrading ? upgrading->leases.binding.queue().get() : nullptr;
+  auto const* const state = engine::lease_state::behind(held);
+  if (state != nullptr && &state->queue() == upgrade_lease)
+    return sync::become(std::move(held), readers.binding, recipes::plain::keep_reading);
+  check_own_writer(held, "only a lease to write, or the upgrade lease, can become one to read: one of");
+  return sync::become(std::move(held), readers.binding,
+                      upgrading ? recipes::plain::downgrade : recipes::redisson::downgrade);
 }
 
 sync::lock_binding const& upgradable_lock::impl::upgrader_of(lease const& held) {

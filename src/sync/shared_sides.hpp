@@ -79,6 +79,9 @@ struct upgradable_lock::impl {
   /// Throws unless the lease is one to write; also one that was upgraded is.
   void check_own_writer(lease const& held, char const* requirement) const;
 
+  /// A lease to write, or the upgrade lease, becomes one to read.
+  [[nodiscard]] lease downgrade(lease held) const;
+
   /// The writers, one of which takes the place of `held`, the upgrade lease.
   [[nodiscard]] sync::lock_binding const& upgrader_of(lease const& held);
 
@@ -92,8 +95,8 @@ struct upgradable_lock::impl {
 
 namespace sync {
 
-/// A lease to write becomes one of the queue of `to`, by that script.
-[[nodiscard]] lease become(lease writing, lock_binding const& to,
+/// A lease becomes one of the queue of `to`, by that script.
+[[nodiscard]] lease become(lease held, lock_binding const& to,
                            call (*script)(engine::owned, engine::milliseconds, engine::publishing));
 
 }  // namespace sync

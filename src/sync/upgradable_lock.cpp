@@ -56,6 +56,11 @@ void upgradable_lock::unlock_and_lock_upgrade() {
     leases.shape.add(downgrade_to_upgrade(std::move(*writing)));
 }
 
+void upgradable_lock::unlock_upgrade_and_lock_shared() {
+  auto& leases = impl_->upgrading_here().leases;
+  if (auto held = leases.shape.leave()) impl_->readers.shape.add(impl_->downgrade(std::move(*held)));
+}
+
 lease upgradable_lock::acquire_upgrade(std::stop_token stop) {
   return std::move(*impl_->upgrading_here().leases.binding.acquire(std::nullopt, stop));
 }

@@ -175,6 +175,10 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
       is_list({}));
   run(plain::upgrader.release({name, "11111111-1111-4111-8111-111111111111:9"}, {.publish = publish}), is(1));
 
+  run(plain::upgradable.acquire(name, in_place_of(join_request(caller))), no_error);
+  run(plain::keep_reading({name, caller}, 30s, publish), is(1));
+  run(plain::reader.release({name, caller}, {.publish = publish}), is(1));
+
   for (auto const& wanted : {holdfast::write(name), holdfast::read(name), holdfast::permits(name, 2, 3)}) {
     auto const joined = holdfast::recipes::join_names(std::span{&wanted, 1});
     run(plain::mixed.acquire(joined, in_place_of(join_request(caller))), is_list({_, 1}));

@@ -33,6 +33,11 @@ inline call go_on(std::string_view owner) {
                                           std::vector<engine::owned>{{lock_name, owner}});
 }
 
+inline call keep_reading(std::string_view owner) {
+  return recipes::plain::keep_reading({lock_name, owner}, std::chrono::milliseconds{full_ttl},
+                                      engine::publishing::counted);
+}
+
 inline std::string ready(std::string_view writer) {
   return names::inbox(writer.substr(0, 36), lock_name) + " ready " + std::string{writer.substr(37)} + " " +
          std::string{lock_name};

@@ -58,6 +58,16 @@ TEST_F(std_upgrade, reads_beside_others_and_writes_alone_under_boost_s_locks) {
   EXPECT_TRUE(others_write());
 }
 
+TEST_F(std_upgrade, only_reads_from_then_on_as_a_boost_s_shared_lock) {
+  boost::upgrade_lock<shared_mutex> upgrading{m_};
+  boost::shared_lock<shared_mutex> const reading{std::move(upgrading)};
+  EXPECT_TRUE(reading.owns_lock());
+  EXPECT_TRUE(others_read());
+  EXPECT_FALSE(others_write());
+  EXPECT_TRUE(remote_.try_acquire_upgrade());
+  EXPECT_EQ(code_of([&] { m_.unlock_upgrade(); }), std::errc::operation_not_permitted);
+}
+
 TEST_F(std_upgrade, is_one_at_a_time) {
   std::scoped_lock const writing{m_};
   in_a_thread([&] { EXPECT_FALSE(m_.try_lock_upgrade()); });
@@ -106,6 +116,7 @@ TEST_F(std_upgrade, unlocks_only_what_the_thread_has) {
   EXPECT_EQ(code_of([&] { m_.unlock_upgrade(); }), std::errc::operation_not_permitted);
   EXPECT_EQ(code_of([&] { m_.unlock_upgrade_and_lock(); }), std::errc::operation_not_permitted);
   EXPECT_EQ(code_of([&] { m_.unlock_and_lock_upgrade(); }), std::errc::operation_not_permitted);
+  EXPECT_EQ(code_of([&] { m_.unlock_upgrade_and_lock_shared(); }), std::errc::operation_not_permitted);
   m_.lock_upgrade();
   EXPECT_EQ(code_of([&] { m_.unlock(); }), std::errc::operation_not_permitted);
   EXPECT_EQ(code_of([&] { m_.unlock_shared(); }), std::errc::operation_not_permitted);

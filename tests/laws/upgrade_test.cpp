@@ -312,9 +312,9 @@ TEST_F(upgrading_shared, is_for_the_upgrade_lease_of_this_lock_and_client) {
               }),
               AllOf(HasSubstr("only the upgrade lease can become one to write"), HasSubstr("the lock \"m\""),
                     HasSubstr("this one is one to read")));
-  EXPECT_THAT(message_of([&] { (void)m_.downgrade(m_.acquire_upgrade()); }),
-              AllOf(HasSubstr("only a lease to write can become one to read"),
-                    HasSubstr("this one is the upgrade lease")));
+  EXPECT_THAT(message_of([&] { (void)m_.downgrade(m_.acquire_shared()); }),
+              AllOf(HasSubstr("only a lease to write, or the upgrade lease, can become one to read"),
+                    HasSubstr("this one is one to read")));
   EXPECT_THAT(message_of([&] { (void)m_.downgrade(another.acquire()); }),
               HasSubstr("this one is one of \"another\""));
 }
@@ -338,6 +338,56 @@ TEST_F(upgrading_shared, goes_up_and_down_again) {
   EXPECT_EQ(reading.release(), release_result::released);
 }
 
+TEST_F(upgrading_shared, becomes_a_reader_and_lets_the_next_one_have_the_upgrade_lease) {
+  auto held = m_.acquire_upgrade();
+  auto const token = held.token();
+  auto const lost = held.lost();
+  pending next;
+  remote_.async_acquire_upgrade(next.handler());
+  ASSERT_TRUE(has_waiters(1));
+  pending writing;
+  other_.async_acquire(writing.handler());
+  ASSERT_TRUE(has_waiters(2));
+  auto reading = m_.downgrade(std::move(held));
+  EXPECT_EQ(reading.token(), token);
+  EXPECT_TRUE(eventually([&] { return next.done(); })) << "no message came: a re-check takes 30 s";
+  EXPECT_FALSE(writing.done());
+  EXPECT_NO_THROW(reading.renew());
+  auto const state = inspect(second_client_, "m");
+  ASSERT_EQ(state.holders.size(), 2u);
+  EXPECT_TRUE(std::ranges::any_of(state.holders, [&](hold_info const& hold) {
+    return hold.side == hold_side::read && hold.process.owner + ":r" == reading.owner();
+  }));
+  EXPECT_FALSE(lost.stop_requested());
+  next.take()->release();
+  EXPECT_FALSE(writing.done()) << "one reads still";
+  EXPECT_EQ(reading.release(), release_result::released);
+  ASSERT_TRUE(eventually([&] { return writing.done(); }));
+  EXPECT_GT(writing.take()->token(), token);
+}
+
+TEST_F(upgrading_shared, has_a_deadline_of_its_own_as_the_reader_that_it_becomes) {
+  shared_mutex brief{first_client_, "m", {.ttl = 3s, .renew_every = 100ms}};
+  auto const reading = brief.downgrade(brief.acquire_upgrade());
+  auto const staying = remote_.acquire_shared();
+  EXPECT_TRUE(always(3500ms, [&] { return reading.valid(); })) << "it is renewed";
+  auto const state = inspect(second_client_, "m");
+  auto const own = std::ranges::find_if(
+      state.holders, [&](hold_info const& hold) { return hold.process.owner + ":r" == reading.owner(); });
+  ASSERT_NE(own, state.holders.end());
+  EXPECT_LE(own->ttl_left.value(), 3s) << "not that of the other reader";
+}
+
+TEST_F(upgrading_shared, does_not_become_a_reader_when_it_was_lost) {
+  auto held = m_.acquire_upgrade();
+  raw_.del("m");
+  auto const lost = held.lost();
+  EXPECT_EQ(code_of([&] { (void)m_.downgrade(std::move(held)); }), errc::lost);
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_EQ(first_client_.stats().held_now, 0u);
+  EXPECT_TRUE(remote_.try_acquire());
+}
+
 TEST_F(upgrading_shared, is_shown_as_such) {
   auto const reading = remote_.acquire_shared();
   auto held = m_.acquire_upgrade();
@@ -356,6 +406,7 @@ TEST_F(upgrading_shared, is_shown_as_such) {
   ASSERT_EQ(state.queue.size(), 2u);
   EXPECT_EQ(state.queue[0].side, hold_side::write);
   EXPECT_LT(state.queue[0].waited.value(), 1h);
+  EXPECT_FALSE(state.queue[0].preferred) << "not by its policy: its side says so";
   EXPECT_EQ(state.queue[1].side, hold_side::upgrade);
 }
 
@@ -392,4 +443,3 @@ TEST_F(upgrading_shared, is_renewed_no_more_often_when_the_lease_becomes_another
 
 }  // namespace
 }  // namespace holdfast::test
-  EXPECT_FALSE(state.queue[0].preferred) << "not by its policy: its side says so";

@@ -262,6 +262,9 @@ void deeds::do_upgrade() {
     write(*held, name);
     if (dice_.one_in(3)) *held = orders.downgrade_to_upgrade(std::move(*held));
     hold();
+  } else if (dice_.one_in(3)) {
+    *held = orders.downgrade(std::move(*held));
+    hold();
   }
 }
 

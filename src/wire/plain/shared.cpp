@@ -154,6 +154,21 @@ call become_reader(owned lease, id_maker id_of, milliseconds ttl, publishing pub
                         .publish = word_of(publish)}();
 }
 
+call keep_reading(owned lease, milliseconds ttl, publishing publish) {
+  reader_keys const k{lease.name};
+  auto const held = upgrade_id(lease.owner);
+  auto const id = reader_id(lease.owner);
+  return lua::keep_reading{.lock = k.lock,
+                           .counter = k.counter,
+                           .queue = k.queue,
+                           .readers = k.readers,
+                           .upgrade = held,
+                           .reader = id,
+                           .ttl_ms = ttl.count(),
+                           .grant_ms = grant_ttl.count(),
+                           .publish = word_of(publish)}();
+}
+
 }  // namespace shared_calls
 }  // namespace
 
@@ -225,3 +240,7 @@ call downgrade_to_upgrade(owned lease, milliseconds ttl, publishing publish) {
 }
 
 }  // namespace holdfast::recipes::plain
+call keep_reading(owned lease, milliseconds ttl, publishing publish) {
+  return shared_calls::keep_reading(lease, ttl, publish);
+}
+

@@ -24,5 +24,8 @@ constexpr std::chrono::microseconds head_start{1'000'000'000'000'000 / 2};
 /// The same, into one that has the upgrade lease.
 [[nodiscard]] call downgrade_to_upgrade(engine::owned lease, engine::milliseconds ttl,
                                         engine::publishing publish);
+/// Turns the upgrade lease into a reader that isn't to write, so another caller may have it. Otherwise as
+/// `downgrade`.
+[[nodiscard]] call keep_reading(engine::owned lease, engine::milliseconds ttl, engine::publishing publish);
 
 }  // namespace holdfast::recipes::plain

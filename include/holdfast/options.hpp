@@ -149,8 +149,8 @@ struct lock_options {
   /// looks at the locks of the circle: who may use a lock sees the name for which its holder waits.
   ///
   /// For mutex, fair_mutex, recursive_mutex, shared_mutex and multi_mutex on the plain wire, on one server,
-  /// Sentinel or Cluster. A reader that waits behind a writer that waits, and a lease that waits to be
-  /// upgraded, are not looked at. Refused for other kinds: permits, say, may come from anybody.
+  /// Sentinel or Cluster. A reader that waits behind a writer that waits is not looked at. Refused for other
+  /// kinds: permits, say, may come from anybody.
   bool detect_deadlock = false;
 
   /// Newcomers may overtake waiters, which is fast, until the first waiter has waited this long. Then the

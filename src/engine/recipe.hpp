@@ -33,6 +33,8 @@ enum class order {
 enum class blocked_by : std::uint8_t {
   unknown,  ///< others may be enough, or nobody is known: the kind takes no part in looking for deadlocks
   writer,   ///< the one holder; readers may be in the way for another reason
+  upgrade,  ///< the same, and the reader that has the upgrade lease
+  others,   ///< all readers but the one that has the upgrade lease, who is the caller itself
   all,      ///< all that hold it
 };
 

@@ -28,10 +28,10 @@ class deadlock : public testing::Test {
       auto holds = holding.get_future();
       thread_ = std::async(std::launch::async, [holding = std::move(holding), first = std::move(first),
                                                 second = std::move(second), go = go_.get_future()]() mutable {
-        auto const held = first();
+        [[maybe_unused]] auto const held = first();
         holding.set_value();
         go.wait();
-        return failure_of([&] { auto const other = second(); });
+        return failure_of([&] { [[maybe_unused]] auto const other = second(); });
       });
       holds.wait();
     }

@@ -128,6 +128,25 @@ TEST(circle_search, lets_a_writer_wait_for_each_of_the_readers_and_a_reader_for_
   EXPECT_THAT(world.read(waiting), IsEmpty());
 }
 
+TEST(circle_search, lets_who_wants_the_upgrade_lease_wait_for_who_has_it_and_that_one_for_the_others) {
+  auto const upgrading = wait_of('1', {"b"});
+  auto const reading = wait_of('2', {"b"});
+  auto waiting = wait_of('3', {"a"});
+  auto const world_with = [&waiting](blocked_wait const& by, char const* suffix) {
+    locks world;
+    world.hold("a", by, 1, true);
+    world.at("a").front().owner += suffix;
+    world.hold("b", waiting);
+    return world;
+  };
+  waiting.blocked_by = blocked_by::upgrade;
+  EXPECT_THAT(names_in(world_with(upgrading, ":u").read(waiting)), ElementsAre("a", "b"));
+  EXPECT_THAT(world_with(reading, ":r").read(waiting), IsEmpty());
+  waiting.blocked_by = blocked_by::others;
+  EXPECT_THAT(world_with(upgrading, ":u").read(waiting), IsEmpty());
+  EXPECT_THAT(names_in(world_with(reading, ":r").read(waiting)), ElementsAre("a", "b"));
+}
+
 TEST(circle_search, ends_whatever_stands_in_the_keys) {
   locks world;
   for (auto i = 0; i < 5000; ++i) {
@@ -244,6 +263,16 @@ TEST(what_a_thread_waits_for, is_read_as_it_was_written) {
   EXPECT_EQ(read->since, wait.since);
   EXPECT_EQ(read->blocked_by, wait.blocked_by);
   EXPECT_EQ(read->names, wait.names);
+}
+
+TEST(what_a_thread_waits_for, says_for_whom_it_waits) {
+  for (auto const by : {blocked_by::all, blocked_by::writer, blocked_by::upgrade, blocked_by::others}) {
+    auto wait = wait_of('1', {"a"}, 5s);
+    wait.blocked_by = by;
+    auto const read = blocked_wait::from_text(wait.to_text());
+    ASSERT_TRUE(read);
+    EXPECT_EQ(read->blocked_by, by);
+  }
 }
 
 TEST(what_a_thread_waits_for, is_nothing_where_something_else_stands) {

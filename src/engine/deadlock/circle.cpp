@@ -1,6 +1,7 @@
 #include "engine/deadlock/circle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <utility>
 
@@ -45,10 +46,37 @@ bool same(blocked_hold const& a, blocked_hold const& b) {
   return a.name == b.name && a.owner == b.owner && a.wait.id == b.wait.id;
 }
 
+/// Who is in the way, as the text of a wait says it.
+constexpr std::array<std::pair<char, blocked_by>, 4> letters{{{'r', blocked_by::writer},
+                                                              {'w', blocked_by::all},
+                                                              {'u', blocked_by::upgrade},
+                                                              {'x', blocked_by::others}}};
+
+/// Whether the wait lasts at least as long as that hold.
+bool waits_for(blocked_wait const& wait, blocked_hold const& hold) {
+  auto const upgrade_lease = hold.by_readers && hold.owner.ends_with(names::upgrade_suffix);
+  switch (wait.blocked_by) {
+    case blocked_by::all:
+      return true;
+    case blocked_by::writer:
+      return !hold.by_readers;
+    case blocked_by::upgrade:
+      return !hold.by_readers || upgrade_lease;
+    case blocked_by::others:
+      return hold.by_readers && !upgrade_lease;
+    case blocked_by::unknown:
+      break;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string blocked_wait::to_text() const {
-  auto text = id + ' ' + std::to_string(since.count()) + (blocked_by == blocked_by::writer ? " r " : " w ");
+  auto const* const known =
+      std::ranges::find(letters, blocked_by, &std::pair<char, engine::blocked_by>::second);
+  auto const letter = known == letters.end() ? 'w' : known->first;
+  auto text = id + ' ' + std::to_string(since.count()) + ' ' + letter + ' ';
   for (auto const& name : names) text.append(std::to_string(name.size())).append(":").append(name);
   return text;
 }
@@ -62,9 +90,10 @@ std::optional<blocked_wait> blocked_wait::from_text(std::string_view text) {
   std::int64_t since = 0;
   if (!take_number(text, ' ', since) || since <= 0) return std::nullopt;
   if (text.size() < 2 || text[1] != ' ') return std::nullopt;
-  if (text[0] != 'r' && text[0] != 'w') return std::nullopt;
+  auto const* const known = std::ranges::find(letters, text[0], &std::pair<char, engine::blocked_by>::first);
+  if (known == letters.end()) return std::nullopt;
   wait.since = std::chrono::microseconds{since};
-  wait.blocked_by = text[0] == 'r' ? blocked_by::writer : blocked_by::all;
+  wait.blocked_by = known->second;
   if (!take_names(text.substr(2), wait.names)) return std::nullopt;
   return wait;
 }
@@ -123,7 +152,7 @@ void circle_search::found(std::vector<blocked_hold> holds) {
 
 void circle_search::visit_all(question const& asked, std::vector<blocked_hold> const& holds) {
   for (auto const& hold : holds) {
-    if (hold.by_readers && visits_[asked.asker].wait.blocked_by != blocked_by::all) continue;
+    if (!waits_for(visits_[asked.asker].wait, hold)) continue;
     auto const seen =
         std::ranges::find_if(visits_, [&hold](visit const& each) { return each.wait.id == hold.wait.id; });
     if (seen == visits_.end()) {

@@ -20,7 +20,7 @@ namespace holdfast::engine {
 struct blocked_wait {
   std::string id{};                                 ///< "<client uuid>:<n>": of this wait alone
   std::chrono::microseconds since{};                ///< by the server's clock
-  engine::blocked_by blocked_by = blocked_by::all;  ///< writer or all
+  engine::blocked_by blocked_by = blocked_by::all;  ///< not unknown
   std::vector<std::string> names{};                 ///< it needs all of these
 
   /// The text, which is the same through the whole wait.

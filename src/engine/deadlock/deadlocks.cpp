@@ -70,8 +70,8 @@ std::uint32_t deadlocks::this_thread() noexcept {
 
 void deadlocks::begin(waiter& caller) noexcept {
   auto const due = caller.came_at + interval;
-  auto const in_vain = caller.in_place_of != 0 || caller.tries_only || caller.last_look < due ||
-                       (outer_.empty() && !holders_.any_of(caller.thread));
+  auto const in_vain =
+      caller.tries_only || caller.last_look < due || (outer_.empty() && !holders_.any_of(caller.thread));
   if (in_vain || caller.queue->lock_recipe().blocked_by == blocked_by::unknown) return;
   try {
     auto const watched = std::make_shared<watch>();

@@ -214,7 +214,7 @@ constinit engine::recipe const upgradable{
     .kind = history::kind::upgrade,
     .order = order::strict,
     .sharing = sharing::counted,
-    .blocked_by = blocked_by::writer,
+    .blocked_by = blocked_by::upgrade,
     .found_by_counter = true,
     .acquire = shared_calls::acquire_upgrade,
     .release = shared_calls::leave<shared_calls::lua::release, shared_calls::upgrade_id>,
@@ -225,6 +225,7 @@ constinit engine::recipe const upgradable{
 constinit engine::recipe const upgrader{
     .kind = history::kind::write,
     .order = order::strict,
+    .blocked_by = blocked_by::others,
     .found_by_counter = true,
     .acquire = shared_calls::upgrade,
     .release = shared_calls::leave<shared_calls::lua::release_writer, shared_calls::writer_id>,
@@ -239,8 +240,8 @@ call downgrade_to_upgrade(owned lease, milliseconds ttl, publishing publish) {
   return shared_calls::become_reader(lease, shared_calls::upgrade_id, ttl, publish);
 }
 
-}  // namespace holdfast::recipes::plain
 call keep_reading(owned lease, milliseconds ttl, publishing publish) {
   return shared_calls::keep_reading(lease, ttl, publish);
 }
 
+}  // namespace holdfast::recipes::plain

@@ -4,8 +4,11 @@
 
 #include <holdfast/client.hpp>
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <memory>
+
+#include "support/pending.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -74,6 +77,58 @@ TEST_P(plain_wire, has_our_release_leave_what_they_took_over_alone) {
   EXPECT_EQ(holdfast_process.reply_to("release"), "ended " + code_word(release_result::lost));
   EXPECT_EQ(raw_.get("orders"), owner);
   EXPECT_EQ(plain_lock(peer_process, "orders").unlock(), "ok");
+}
+
+TEST_P(plain_wire, keeps_them_out_while_we_read) {
+  peer peer_process{GetParam(), server_};
+  client redis{server_.url()};
+  client elsewhere{server_.url()};
+  shared_mutex prices{redis, "prices", {.ttl = 10s}};
+  shared_mutex remote{elsewhere, "prices", {.ttl = 10s}};
+  auto reading = prices.acquire_shared();
+  EXPECT_EQ(plain_lock(peer_process, "prices").try_lock(100ms, 10s), "false") << "one reads";
+  auto other = remote.acquire_shared();
+  EXPECT_EQ(plain_lock(peer_process, "prices").try_lock(100ms, 10s), "false") << "two read";
+  auto const waiting = plain_lock(peer_process, "prices", 2).try_lock(15s, 10s);
+  EXPECT_EQ(reading.release(), release_result::released);
+  EXPECT_TRUE(always(300ms, [&] { return !waiting.is_answered(); })) << "the other one reads still";
+  EXPECT_TRUE(other.valid());
+  EXPECT_EQ(other.release(), release_result::released);
+  EXPECT_EQ(waiting, "true");
+  EXPECT_FALSE(prices.try_acquire_shared());
+  EXPECT_EQ(plain_lock(peer_process, "prices", 2).unlock(), "ok");
+  EXPECT_FALSE(raw_.exists("prices"));
+}
+
+TEST_P(plain_wire, has_our_readers_wait_while_they_hold) {
+  peer peer_process{GetParam(), server_};
+  plain_lock const peer_lock{peer_process, "prices"};
+  client redis{server_.url()};
+  client elsewhere{server_.url()};
+  shared_mutex prices{redis, "prices", {.ttl = 10s}};
+  shared_mutex remote{elsewhere, "prices", {.ttl = 10s}};
+  EXPECT_EQ(peer_lock.try_lock(1s, 30s), "true");
+  EXPECT_FALSE(prices.try_acquire_shared());
+  pending first;
+  pending second;
+  prices.async_acquire_shared(first.handler());
+  remote.async_acquire_shared(second.handler());
+  EXPECT_TRUE(always(300ms, [&] { return !first.done() && !second.done(); }));
+  EXPECT_EQ(peer_lock.unlock(), "ok");
+  EXPECT_TRUE(eventually(20s, [&] { return first.done() && second.done(); })) << "together";
+  EXPECT_EQ(peer_lock.try_lock(100ms, 10s), "false");
+  EXPECT_TRUE(first.take()->valid());
+  EXPECT_TRUE(second.take()->valid());
+}
+
+TEST_P(plain_wire, lets_them_in_when_our_reader_s_lease_ends_after_a_crash) {
+  peer peer_process{GetParam(), server_};
+  auto holdfast_process = worker::session(server_.url(), "shared_mutex_reader", "prices", 4s);
+  EXPECT_EQ(holdfast_process.reply_to("acquire").rfind("held ", 0), 0u);
+  auto const waiting = plain_lock(peer_process, "prices").try_lock(60s, 10s);
+  EXPECT_TRUE(always(5s, [&] { return !waiting.is_answered(); })) << "it is renewed";
+  holdfast_process.kill9();
+  EXPECT_EQ(waiting, "true");
 }
 
 class plain_crowd : public interop {};

@@ -153,9 +153,11 @@ class HOLDFAST_EXPORT multi_lease_view {
 /// somebody
 ///   who came earlier for some. A name to write it may take past others, as a mutex does.
 ///
-/// *Names to read, and permits.* lock_options::policy has no effect, nor have handoff_limit and handoff_time:
-/// each caller of a process has an acquisition of its own, and if none of the names is to write, several may
-/// have them at the same time. More permits than the semaphore has altogether are waited for until there are
+/// *Names to read, and permits.* lock_options::policy has no effect: a name to read is taken in the order of
+/// arrival, behind a writer that waits, and a shared_mutex of that name with a policy of its own goes ahead
+/// of it, or in past it, as of any other. handoff_limit and handoff_time have none either: each caller of a
+/// process has an acquisition of its own, and if none of the names is to write, several may have them at the
+/// same time. More permits than the semaphore has altogether are waited for until there are
 /// more, and nothing is kept meanwhile.
 ///
 /// *Several servers.* All names on one server are taken there in one step. The servers are taken one after

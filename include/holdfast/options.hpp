@@ -123,7 +123,8 @@ struct lock_options {
   /// because an RLock has none. For mutex and recursive_mutex only. On the plain wire all locks have tokens.
   bool fenced = false;
 
-  /// Of a shared_mutex on the plain wire: who goes first. Redisson's wire has no such choice.
+  /// Of a shared_mutex on the plain wire: who goes first. Redisson's wire has no such choice, and a
+  /// multi_mutex takes names to read as with `fair`.
   sharing_policy policy = sharing_policy::fair;
 
   /// How waiters of this lock are woken. `automatic`: as client_options::wake says.

@@ -149,6 +149,11 @@ TEST_F(multi_of_kinds, does_not_read_past_a_writer_that_waits) {
   writes_r.async_acquire(writer.handler());
   ASSERT_TRUE(waits_in("{r}:holdfast_queue"));
   EXPECT_FALSE(m_.try_acquire());
+  lock_options const readers_first{.policy = sharing_policy::prefer_readers};
+  multi_mutex several{own_, {read("r"), write("v")}, readers_first};
+  multi_mutex one{own_, {read("r")}, readers_first};
+  EXPECT_FALSE(several.try_acquire()) << "that is for a shared_mutex";
+  EXPECT_FALSE(one.try_acquire());
   std::atomic<int> served = 0;
   start(m_, served);
   reading.release();

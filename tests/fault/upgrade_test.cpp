@@ -22,6 +22,8 @@ class upgrade_fault : public harmed {
     EXPECT_FALSE(give_up(held));
     reading.release();
     mutex_.upgrade(held);
+    held.release();
+    (void)mutex_.downgrade(mutex_.acquire_upgrade());
   }
 
   [[nodiscard]] std::int64_t listeners(std::string const& channel) {
@@ -95,6 +97,27 @@ TEST_F(upgrade_fault, leaves_it_as_it_was_when_it_gives_up) {
     EXPECT_NO_THROW(held.renew());
     release(held);
   });
+}
+
+TEST_F(upgrade_fault, becomes_a_reader_all_the_same) {
+  at_every_harm(lua::keep_reading::source, [this] {
+    auto held = mutex_.downgrade(mutex_.acquire_upgrade());
+    EXPECT_TRUE(held.valid());
+    EXPECT_TRUE(remote_.try_acquire_upgrade());
+    EXPECT_EQ(raw_.command({"ZRANGE", "{m}:holdfast_readers", "0", "-1"}).elements.at(0).text, held.owner());
+    EXPECT_NO_THROW(held.renew());
+    release(held);
+  });
+}
+
+TEST_F(upgrade_fault, is_given_back_when_it_became_a_reader_too_late) {
+  shared_mutex brief{redis_, "m", {.ttl = 1s}};
+  auto held = brief.acquire_upgrade();
+  proxy_.freeze_replies();
+  EXPECT_NE(code_of([&] { (void)brief.downgrade(std::move(held)); }), std::error_code{});
+  proxy_.thaw();
+  EXPECT_TRUE(nothing_left_behind());
+  EXPECT_EQ(redis_.stats().held_now, 0u);
 }
 
 /// A copy of what it gave up comes when the connection is long gone, and finds the lease, or the next try.

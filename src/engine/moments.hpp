@@ -32,13 +32,13 @@ class moments {
       if (!next->tries_only) observed_->waits(*next, now);
     }
   }
-  /// The place of the first caller in the server's queue is certain. Only the first time counts.
+  /// The place of the first caller in the server's queue is certain. Only the first time counts, until it
+  /// isn't certain any more.
   void queued(waiter const& caller, time_point now) noexcept {
     if (history_) history_->queued(caller, now);
   }
-  /// If it was certain before.
-  void queued_again(waiter const& caller, time_point now) noexcept {
-    if (history_) history_->queued_again(caller, now);
+  void not_certain(waiter const& caller) noexcept {
+    if (history_) history_->not_certain(caller);
   }
   /// The caller's wait is over, and its results are in place.
   void finished(waiter const& caller, time_point now) noexcept {

@@ -160,18 +160,19 @@ void recorder::give_up(std::string const& reason) noexcept {
 
 void recorder::look() noexcept {
   if (stats_.waiting_now == 0 && stats_.held_now == 0) return;
-  alive(server_is_up_(), boot_clock::now());
-}
-
-void recorder::alive(bool up, time_point now) noexcept {
+  auto const now = boot_clock::now();
   write(now, [&] {
     begin(event::alive, now);
-    lines_.add("up", up ? 1 : 0);
+    lines_.add("up", server_is_up_() ? 1 : 0);
   });
 }
 
 void recorder::unheard(time_point now) noexcept {
-  if (!waiting_.empty()) alive(false, now);
+  if (waiting_.empty()) return;
+  write(now, [&] {
+    begin(event::alive, now);
+    lines_.add("up", server_is_up_() ? 1 : 0).add("heard", 0);
+  });
 }
 
 void recorder::add_lock(lock_queue const& queue) {
@@ -208,10 +209,9 @@ void recorder::queued(waiter const& caller, time_point now) noexcept {
   });
 }
 
-void recorder::queued_again(waiter const& caller, time_point now) noexcept {
+void recorder::not_certain(waiter const& caller) noexcept {
   auto const known = waiting_.find(&caller);
-  if (known == waiting_.end() || !std::exchange(known->second.queued, false)) return;
-  queued(caller, now);
+  if (known != waiting_.end()) known->second.queued = false;
 }
 
 void recorder::finished(waiter const& caller, time_point now) noexcept {

@@ -30,10 +30,9 @@ class recorder final : public reactor::flushable {
            std::function<bool()> server_is_up);
 
   void asked(waiter const& caller, time_point now) noexcept;
-  /// Its place in the server's queue is certain. Only the first time counts.
+  /// Its place in the server's queue is certain. Only the first time counts, until it isn't certain any more.
   void queued(waiter const& caller, time_point now) noexcept;
-  /// If it was certain before.
-  void queued_again(waiter const& caller, time_point now) noexcept;
+  void not_certain(waiter const& caller) noexcept;
   /// The caller's wait is over, and its results are in place.
   void finished(waiter const& caller, time_point now) noexcept;
   /// It has become of another lease, without a wait.
@@ -48,7 +47,7 @@ class recorder final : public reactor::flushable {
   void numbered(history::event happened, history::kind of, std::string_view name, std::int64_t number,
                 time_point now) noexcept;
   void trouble(std::string_view reason, time_point now) noexcept;
-  /// Messages aren't heard at the moment.
+  /// A connection for messages has broken.
   void unheard(time_point now) noexcept;
   void closed(time_point now) noexcept;
 
@@ -66,7 +65,6 @@ class recorder final : public reactor::flushable {
   void of_lease(history::event happened, lease_state const& lease, time_point now, bool over) noexcept;
   void give_up(std::string const& reason) noexcept;
   void look() noexcept;
-  void alive(bool up, time_point now) noexcept;
 
   reactor::loop& loop_;
   client_constants const& client_;

@@ -289,6 +289,7 @@ void history_file::read_rest(record& to) {
       return;
     case event::alive:
       to.fine = number("up") != 0;
+      to.unheard = fields_.find("heard", object::type::number) != nullptr && number("heard") == 0;
       return;
     case event::client:
     case event::trouble:

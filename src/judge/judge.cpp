@@ -105,6 +105,7 @@ void judge::note_life(record const& line) {
   }
   if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
+  if (line.unheard) client.unheard = line.t;
   if (line.event == event::trouble || (line.event == event::alive && !line.fine)) client.trouble = line.t;
 }
 

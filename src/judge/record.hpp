@@ -28,7 +28,8 @@ struct record {
   history::event event{};
   history::kind of{};
   loss cause{};
-  bool fine = false;  ///< alive: the server can be reached
+  bool fine = false;     ///< alive: the server can be reached
+  bool unheard = false;  ///< alive: the connection for messages has just broken
   std::uint16_t file = 0;
   std::uint32_t line = 0;
   std::uint32_t client = 0;  ///< index in tables::clients

@@ -92,7 +92,9 @@ void waits::check_order(wait_state const& wait, place const& at) {
     auto const since = other->queued.t;
     if (other == &wait || since == 0 || state_.parts_of(other->lock).of != of.of) continue;
     if (wait.asked.t - since <= state_.doubt(other->client, wait.client)) continue;
-    if (state_.well_since(other->client, at.t) > since || state_.trouble_within(since, at.t)) continue;
+    auto const heard_since =
+        std::max(state_.well_since(other->client, at.t), state_.clients[other->client].unheard);
+    if (heard_since > since || state_.trouble_within(since, at.t)) continue;
     finding found{.broken = promise::order,
                   .text = "a caller of the fair lock " + state_.name_text(name) +
                           " was overtaken by one that asked " + time_text(wait.asked.t - since) +
@@ -110,8 +112,8 @@ void waits::lives(record const& line) {
   using history::event;
   auto& of_client = state_.clients[line.client];
   if (of_client.suspected.empty()) return;
-  auto const gone = line.event == event::closed || line.event == event::trouble ||
-                    (line.event == event::alive && !line.fine) || line.t - of_client.last > longest_silence;
+  auto const gone = line.event == event::closed || line.event == event::trouble || line.unheard ||
+                    line.t - of_client.last > longest_silence;
   // A caller that left after a pause may have lost its place in that pause; the trouble is told behind.
   auto const not_certain = line.event == event::queued || line.event == event::left;
   std::erase_if(of_client.suspected, [&](suspicion& of) {

@@ -72,6 +72,7 @@ void subscriber::on_up(std::vector<resp::reply>&& /*found*/) {
   for (auto const mode : {kind::plain, kind::sharded}) {
     for (auto& [channel, entry] : all(mode)) subscribe(mode, channel, entry);
   }
+  was_up_ = true;
   heard_ = boot_clock::now();
   loop().arm(heartbeat_timer_, heard_ + heartbeat);
 }
@@ -157,12 +158,11 @@ void subscriber::on_refused(std::string const& text) {
 void subscriber::on_down(std::shared_ptr<error const> const& /*reason*/, end outcome) noexcept {
   unanswered_.clear();
   to_send_.clear();
-  auto const was_up = heartbeat_timer_.armed();
   heartbeat_timer_.disarm();
   for (auto const mode : {kind::plain, kind::sharded}) {
     for (auto const& [channel, entry] : all(mode)) entry.receiver->on_closed();
   }
-  if (was_up && config().unheard) notify(config().unheard);
+  if (std::exchange(was_up_, false) && config().unheard) notify(config().unheard);
   if (outcome == end::final)
     wanted_ = false;  // the connection for requests reports the error; waiters fall back to re-checks
 }

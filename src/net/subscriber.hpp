@@ -17,13 +17,14 @@ namespace holdfast::net {
 /// one. All under the client's lock.
 class subscriber final : public session {
  public:
-  /// The listener to one channel. Each of its functions may call subscriber::forget for the channel.
+  /// The listener to one channel. Each of its functions but on_closed() may call subscriber::forget for the
+  /// channel.
   class listener {
    public:
     /// Called after each (re)subscription: messages sent before it may be lost.
     virtual void on_subscribed() = 0;
     /// The connection has broken, or the channel is on its way to another: nothing is heard until
-    /// on_subscribed(). May be called more than once.
+    /// on_subscribed(). May be called more than once, and calls nothing of the subscriber's.
     virtual void on_closed() noexcept {}
     virtual void on_message(std::string_view message) = 0;
     /// The server refuses the subscription (no right to the channel, a proxy without pub/sub). No retry.
@@ -92,6 +93,7 @@ class subscriber final : public session {
   std::uint64_t last_request_ = 0;
   std::string to_send_;
   bool wanted_ = false;
+  bool was_up_ = false;  ///< since the connection was last told to be closed
   time_point heard_{};
   reactor::timer heartbeat_timer_;
 };

@@ -24,6 +24,7 @@ net::settings settings_for(net::endpoint endpoint, net::settings config) {
   config.translator = nullptr;
   config.lost = nullptr;
   config.restored = nullptr;
+  config.unheard = nullptr;
   config.connect_timeout /= 2;  // the rest is for the master
   config.reply_timeout = std::min(config.reply_timeout, longest_question);
   return config;

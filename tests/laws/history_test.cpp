@@ -158,7 +158,7 @@ TEST_F(history_of, a_waiter_says_when_it_heard_no_messages) {
   }};
   ASSERT_TRUE(eventually([&] { return has(R"("e":"queued")"); }));
   server_.raw().kill_clients("pubsub");
-  EXPECT_TRUE(eventually([&] { return has(R"("up":0)"); }));
+  EXPECT_TRUE(eventually([&] { return has(R"("heard":0)"); }));
 }
 
 TEST_F(history_of, a_full_disk_ends_with_one_warning) {

@@ -67,7 +67,7 @@ class written_history {
     return *this;
   }
   written_history& unheard(int at, std::string_view client) {
-    return add(begin("alive", at, client) + R"(,"up":0})");
+    return add(begin("alive", at, client) + R"(,"up":1,"heard":0})");
   }
   written_history& closed(int at, std::string_view client) { return add(begin("closed", at, client) + '}'); }
   written_history& add(std::string line) {

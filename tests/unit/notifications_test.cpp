@@ -60,8 +60,9 @@ TEST_F(heard_notifications, know_that_a_channel_is_closed_until_it_is_subscribed
   listener->on_subscribed();
   listener->on_closed();
   EXPECT_FALSE(notifications_.listen_if_open(*queue_, 2, client_.owner_id(2), boot_clock::now()));
-  EXPECT_FALSE(notifications_.listen(*queue_, 1, client_.owner_id(1), boot_clock::now()));
+  EXPECT_FALSE(notifications_.hears(*queue_, 1));
   listener->on_subscribed();
+  EXPECT_TRUE(notifications_.hears(*queue_, 1));
   EXPECT_TRUE(notifications_.listen_if_open(*queue_, 2, client_.owner_id(2), boot_clock::now()));
 }
 

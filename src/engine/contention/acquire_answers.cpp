@@ -111,7 +111,9 @@ void acquire_answers::on_busy(lock_queue& queue, busy const& seen, time_point se
   presence_.touch(now);
   contender.busy_sent_at = sent_at;
   contender.newest_token = seen.counter;
-  if (asked_to_wait && contender.was_listening) callers_.note_queued(queue, now);
+  if (asked_to_wait && contender.was_listening && !contender.woken &&
+      notifications_.hears(queue, contender.number))
+    callers_.note_queued(queue, now);
   if (asked_to_wait) contender.ticket = std::to_string(seen.ticket);
   if (contender.woken || (notifications_.by_message(queue) && !contender.requested_join)) {
     requests_.send(queue, now);

@@ -30,7 +30,7 @@ void acquire_messages::on_woken(std::uint64_t number, time_point now) {
 void acquire_messages::on_open(std::uint64_t number, time_point now) {
   auto* const queue = queues_.contending(number);
   if (queue == nullptr) return;
-  if (std::exchange(queue->contender->listening, true)) callers_.note_queued_again(*queue, now);
+  if (std::exchange(queue->contender->listening, true)) callers_.note_not_certain(*queue);
   wake_up(*queue, now);
 }
 

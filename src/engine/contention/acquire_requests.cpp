@@ -76,7 +76,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   if (first.options->value) contender.proclaimed_by = first.options;
   contender.requested_join =
       !first.tries_only && (notifications_.by_message(queue) || queue.lock_recipe().counts_waiters);
-  contender.was_listening = contender.listening;
+  contender.was_listening = contender.listening && notifications_.hears(queue, contender.number);
   auto const copied = contender.policy.copied;
   contender.policy = notifications_.policy_of(options);
   contender.policy.copied = copied;
@@ -87,7 +87,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
           .amount = contender.amount,
           .size = number_of_all(*first.options),
           .join = contender.requested_join,
-          .listening = contender.listening,
+          .listening = contender.was_listening,
           .ticket = contender.ticket,
           .waited = waited_for(first.came_at, now),
           .newest = contender.newest_token,

@@ -28,9 +28,9 @@ class callers {
     if (moments_ != nullptr) moments_->queued(queue.waiters.front(), now);
   }
 
-  /// Its inbox was closed for a moment, in which releases have passed it by.
-  void note_queued_again(lock_queue const& queue, time_point now) noexcept {
-    if (moments_ != nullptr && !queue.waiters.empty()) moments_->queued_again(queue.waiters.front(), now);
+  /// Its inbox was closed for a moment, in which releases may have passed it by.
+  void note_not_certain(lock_queue const& queue) noexcept {
+    if (moments_ != nullptr && !queue.waiters.empty()) moments_->not_certain(queue.waiters.front());
   }
 
   /// Lets a caller go with its results in place. Afterwards it isn't in the queue any more.

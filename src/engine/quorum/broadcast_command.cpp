@@ -27,6 +27,7 @@ void broadcast_command::run() {
                                   .while_down = request_.while_down,
                                   .give_up = request_.give_up,
                                   .key = request_.key,
+                                  .arguments = request_.arguments,
                                   .role = request_.role});
   }
   asked_ = true;

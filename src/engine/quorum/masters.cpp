@@ -16,6 +16,7 @@ constexpr std::chrono::minutes returned_vote_lifetime{1};
 
 net::settings settings_for(net::endpoint const& endpoint, net::settings config) {
   config.server = endpoint;
+  config.unheard = nullptr;  // one of them alone means nothing
   return config;
 }
 

@@ -20,6 +20,7 @@ class quorum_subscriptions::subscription final : public net::subscriber::listene
   explicit subscription(quorum_subscriptions& parent) : parent_{parent} {}
 
   void on_subscribed() override { parent_.on_subscribed(*this); }
+  void on_closed() noexcept override { parent_.on_closed(*this); }
   void on_message(std::string_view message) override { parent_.on_message(message); }
   void on_refused(std::string const& text) override {
     refused = true;
@@ -62,12 +63,20 @@ void quorum_subscriptions::forget() noexcept {
   for (auto const& node : nodes_) node->server().forget(channel_);
 }
 
-/// Confirmations beyond the majority bring no news, except a repeated one: messages sent meanwhile are lost.
+/// Confirmations beyond the majority bring no news, unless one was closed since the last news: messages sent
+/// meanwhile may be lost.
 void quorum_subscriptions::on_subscribed(subscription& source) {
   auto const again = std::exchange(source.open, true);
   if (!again) ++open_;
-  if (open_ == majority_of(nodes_.size()) || (again && open_ > majority_of(nodes_.size())))
-    listener_.on_subscribed();
+  if (open_ < majority_of(nodes_.size())) return;
+  auto const missed = std::exchange(missed_, false);
+  if (again || missed || open_ == majority_of(nodes_.size())) listener_.on_subscribed();
+}
+
+void quorum_subscriptions::on_closed(subscription& source) noexcept {
+  if (!std::exchange(source.open, false)) return;
+  missed_ = true;
+  if (open_-- == majority_of(nodes_.size())) listener_.on_closed();
 }
 
 /// A copy beyond the majority may be a new message, and is passed on at once.

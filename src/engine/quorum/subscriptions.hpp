@@ -40,6 +40,7 @@ class quorum_subscriptions {
 
   void forget() noexcept;
   void on_subscribed(subscription& source);
+  void on_closed(subscription& source) noexcept;
   void on_message(std::string_view message);
   void on_silence();
   [[nodiscard]] std::chrono::nanoseconds moment() const noexcept;
@@ -51,7 +52,8 @@ class quorum_subscriptions {
   topology::channel_of const scope_;
   net::subscriber::listener& listener_;
   std::vector<std::unique_ptr<subscription>> subscriptions_;
-  std::size_t open_ = 0;                 ///< masters that have confirmed it at least once
+  std::size_t open_ = 0;                 ///< masters where it is subscribed
+  bool missed_ = false;                  ///< one has closed since the listener was told to ask
   std::size_t refused_ = 0;              ///< masters that refuse it
   std::deque<pending_message> pending_;  ///< the oldest first
   reactor::timer silence_;

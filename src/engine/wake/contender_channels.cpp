@@ -122,14 +122,15 @@ void contender_channels::leave(std::uint64_t contender, afterwards fate, time_po
   }
 }
 
-bool contender_channels::hears(std::uint64_t contender) const {
-  return std::ranges::all_of(contenders_.at(contender), &channel::open);
+bool contender_channels::hears(std::uint64_t contender) const noexcept {
+  auto const known = contenders_.find(contender);
+  return known != contenders_.end() && std::ranges::all_of(known->second, &channel::open);
 }
 
 void contender_channels::on_subscribed(channel const& entry, time_point now) {
   auto const contenders = entry.contenders;  // the handler may change it
   for (auto const contender : contenders) {
-    if (contenders_.contains(contender) && hears(contender)) events_.open(contender, now);
+    if (hears(contender)) events_.open(contender, now);
   }
 }
 

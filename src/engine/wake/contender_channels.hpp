@@ -46,13 +46,15 @@ class contender_channels {
   bool listen_if_open(std::uint64_t contender, std::vector<std::string> const& channels, time_point now);
   void leave(std::uint64_t contender, afterwards fate, time_point now) noexcept;
 
+  /// Whether the contender listens, and all its channels are open now.
+  [[nodiscard]] bool hears(std::uint64_t contender) const noexcept;
+
   [[nodiscard]] bool idle() const noexcept { return channels_.empty(); }
   [[nodiscard]] bool refused() const noexcept { return refused_; }
 
  private:
   class channel;
 
-  [[nodiscard]] bool hears(std::uint64_t contender) const;
   void on_subscribed(channel const& entry, time_point now);
   void on_message(channel const& entry, std::string_view message, time_point now);
   void on_refused(std::string name, std::string const& text);

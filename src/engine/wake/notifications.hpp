@@ -55,6 +55,11 @@ class notifications {
   [[nodiscard]] std::vector<std::string> channels_of(lock_queue const& queue, std::string_view owner) const;
   [[nodiscard]] bool is_inbox(std::string_view channel, std::string_view lock) const;
 
+  /// Whether the contender of that number listens, and would hear of its turn now.
+  [[nodiscard]] bool hears(lock_queue const& queue, std::uint64_t number) const noexcept {
+    return subscriptions_of(queue).hears(number);
+  }
+
   /// Subscribes a contender to its channels. True: all are open already. When it throws, the contender
   /// listens to none.
   [[nodiscard]] bool listen(lock_queue const& queue, std::uint64_t number, std::string_view owner,

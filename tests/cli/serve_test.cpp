@@ -325,6 +325,7 @@ TEST_F(serve, listens_on_a_socket_that_the_service_manager_passes) {
   temporary_folder const folder;
   auto const notify = folder / "notify";
   int const manager = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(manager, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::ranges::copy(notify, address.sun_path);

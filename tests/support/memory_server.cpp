@@ -24,7 +24,7 @@ int listen_at(std::string const& path) {
   if (path.size() >= sizeof address.sun_path) throw std::runtime_error{"socket path too long: " + path};
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   auto const listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (::bind(listener, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
+  if (listener < 0 || ::bind(listener, reinterpret_cast<sockaddr const*>(&address), sizeof address) != 0 ||
       ::listen(listener, 1024) != 0) {
     throw std::runtime_error{"can't listen on " + path};
   }

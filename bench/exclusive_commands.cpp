@@ -103,8 +103,7 @@ command_maker module_commands(connection& /*redis*/) {
 }
 
 command_maker library_commands(connection& redis) {
-  auto const has_module = !redis.ask({"COMMAND", "LIST", "FILTERBY", "PATTERN", "holdfast.take"}).empty();
-  return has_module ? module_commands(redis) : fast_commands(redis);
+  return redis.has_module() ? module_commands(redis) : fast_commands(redis);
 }
 
 command_maker script_commands(connection& redis) {

@@ -62,6 +62,10 @@ std::string connection::ask(words const& command) {
   return value->str == nullptr ? std::string{} : std::string(value->str, value->len);
 }
 
+bool connection::has_command(std::string const& name) {
+  return !ask({"COMMAND", "LIST", "FILTERBY", "PATTERN", name}).empty();
+}
+
 double ping_us(int port) {
   using clock = std::chrono::steady_clock;
   connection redis{port};

@@ -31,6 +31,10 @@ class connection {
   /// The same for a command that answers with text, an integer, or a list whose first element is one.
   [[nodiscard]] std::string ask(words const& command);
 
+  [[nodiscard]] bool has_command(std::string const& name);
+  /// The module holdfast.
+  [[nodiscard]] bool has_module() { return has_command("holdfast.take"); }
+
  private:
   struct close {
     void operator()(redisContext*) const noexcept;

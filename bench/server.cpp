@@ -106,8 +106,10 @@ void redis_server::wait_until_ready() const {
 std::string redis_server::url() const { return fmt::format("redis://127.0.0.1:{}", port_); }
 
 bool redis_server::has_command(std::string const& command) const {
-  return !connection{port_}.ask({"COMMAND", "LIST", "FILTERBY", "PATTERN", command}).empty();
+  return connection{port_}.has_command(command);
 }
+
+bool redis_server::has_module() const { return connection{port_}.has_module(); }
 
 std::string redis_server::name() const {
   auto const info = connection{port_}.ask({"INFO", "server"});

@@ -36,7 +36,7 @@ class redis_server {
   [[nodiscard]] std::string name() const;
   [[nodiscard]] call_counts calls() const;
   [[nodiscard]] bool has_command(std::string const& command) const;
-  [[nodiscard]] bool has_module() const { return has_command("holdfast.take"); }
+  [[nodiscard]] bool has_module() const;
   [[nodiscard]] place here() const {
     return {url(), [this] { return calls(); }};
   }

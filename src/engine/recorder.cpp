@@ -160,18 +160,18 @@ void recorder::give_up(std::string const& reason) noexcept {
 
 void recorder::look() noexcept {
   if (stats_.waiting_now == 0 && stats_.held_now == 0) return;
-  auto const now = boot_clock::now();
-  write(now, [&] {
-    begin(event::alive, now);
-    lines_.add("up", server_is_up_() ? 1 : 0);
-  });
+  alive(true, boot_clock::now());
 }
 
 void recorder::unheard(time_point now) noexcept {
-  if (waiting_.empty()) return;
+  if (!waiting_.empty()) alive(false, now);
+}
+
+void recorder::alive(bool heard, time_point now) noexcept {
   write(now, [&] {
     begin(event::alive, now);
-    lines_.add("up", server_is_up_() ? 1 : 0).add("heard", 0);
+    lines_.add("up", server_is_up_() ? 1 : 0);
+    if (!heard) lines_.add("heard", 0);
   });
 }
 

@@ -65,6 +65,7 @@ class recorder final : public reactor::flushable {
   void of_lease(history::event happened, lease_state const& lease, time_point now, bool over) noexcept;
   void give_up(std::string const& reason) noexcept;
   void look() noexcept;
+  void alive(bool heard, time_point now) noexcept;
 
   reactor::loop& loop_;
   client_constants const& client_;

@@ -35,7 +35,14 @@ class Redis:
             os.unlink(self.path)
         command = ["redis-server", "--port", "0", "--unixsocket", self.path, "--save", "", "--dir", self.folder]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        eventually(lambda: os.path.exists(self.path))
+        eventually(self.answers)
+
+    def answers(self):
+        """Its socket has a path before anybody listens there."""
+        try:
+            return self.send(["PING"]) == [b"+PONG\r\n"]
+        except OSError:
+            return False
 
     def stop(self):
         self.process.terminate()

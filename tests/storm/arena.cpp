@@ -32,22 +32,23 @@ int somebody(crowd const& people, dice& by) { return static_cast<int>(by.between
 std::string what_is_left(deployment const& servers, std::string const& kinds) {
   client redis{servers.url(0), {.name = "storm", .log = [](log_level, std::string_view) {}}};
   std::string left;
-  for (auto const name : fenced_names) {
-    auto const voted = name.find("quorum") != std::string_view::npos;
+  for (std::size_t i = 0; i != fenced_kinds.size() * names_of_a_kind; ++i) {
+    auto const kind = fenced_kinds.at(i / names_of_a_kind);
+    auto const lock = name_of(kind, static_cast<std::int64_t>(i % names_of_a_kind));
+    auto const voted = kind == "quorum";
     if (voted != (kinds == "quorum")) continue;
     auto const end = clock::now() + to_be_free;
     std::string why{"it is held"};
     auto free = false;
     while (!free && clock::now() < end) {
       try {
-        std::string const lock{name};
         free = voted ? quorum_mutex{redis, lock}.try_acquire_for(5s).has_value()
                      : mutex{redis, lock}.try_acquire_for(5s).has_value();
       } catch (error const& problem) {
         why = problem.what();
       }
     }
-    if (!free) left += std::string{name} + " can't be had when all have gone: " + why + '\n';
+    if (!free) left.append(lock).append(" can't be had when all have gone: ").append(why).append("\n");
   }
   return left;
 }

@@ -47,6 +47,7 @@ void crowd::spawn(int worker) {
        .kinds = options_.kinds,
        .seed = dice_.seed(),
        .threads = options_.threads,
+       .sprinters = options_.lasting ? 0 : options_.sprinters,
        .measured_as = options_.lasting ? worker : -1}));
 }
 

@@ -19,6 +19,7 @@ struct crowd_options {
   std::filesystem::path folder{};
   int workers = 4;
   int threads = 3;
+  int sprinters = 2;
   std::string kinds{"all"};
   bool lasting = false;  ///< they end at the end only, measure themselves, and write no histories
   std::function<std::string(int worker)> url{};

@@ -22,7 +22,6 @@
 #include <mutex>
 #include <optional>
 #include <stdexcept>
-#include <thread>
 
 namespace holdfast::storm {
 namespace {
@@ -32,119 +31,32 @@ using namespace std::chrono_literals;
 constexpr std::int64_t permits_of_all = 3;
 constexpr std::int64_t parties = 3;
 
-/// Errors that a fault of a server, a network or a process explains.
-bool is_explained(error const& problem) {
-  constexpr std::array explained{errc::unreachable, errc::refused, errc::cancelled,    errc::lost,
-                                 errc::closed,      errc::expired, errc::unreplicated, errc::broken};
-  return std::ranges::any_of(explained, [&](errc code) { return problem.code() == code; });
-}
-
 /// The same name in all processes, and another one each `period`: what was left in the old one by processes
 /// that were killed doesn't matter any more.
 std::string name_of_the_time(char const* kind, std::chrono::nanoseconds period) {
   return std::string{"storm:"} + kind + ':' + std::to_string(test::boot_now() / period.count());
 }
 
+/// Of a fenced name: storm:<kind>:<number>.
+std::size_t resource_of(std::string_view name) {
+  auto const from = std::string_view{"storm:"}.size();
+  auto const colon = name.rfind(':');
+  auto const kind = std::ranges::find(fenced_kinds, name.substr(from, colon - from));
+  auto const number = static_cast<std::size_t>(name.back() - '0');
+  if (kind == fenced_kinds.end() || number >= names_of_a_kind)
+    throw std::logic_error{std::string{name} + " is no name of the fenced store"};
+  return static_cast<std::size_t>(kind - fenced_kinds.begin()) * names_of_a_kind + number;
+}
+static_assert(fenced_kinds.size() * names_of_a_kind <= most_resources);
+
 }  // namespace
 
-offer offer_of(std::string_view kinds) {
-  if (kinds == "quorum") return offer::quorum;
-  return kinds == "etcd" ? offer::etcd : offer::all;
-}
-
-deeds::deeds(client& redis, board& shared, offer kinds, lock_options options, dice choices,
-             std::stop_token stop)
-    : redis_{redis},
-      board_{shared},
-      kinds_{kinds},
-      dice_{choices},
-      stop_{std::move(stop)},
-      options_{options} {}
-
-lock_options deeds::some_options(offer kinds, dice& by) {
-  constexpr std::array ttls{400ms, 700ms, 1'000ms};
-  constexpr std::array whole_seconds{1'000ms, 2'000ms};  // etcd has no others
-  lock_options result;
-  result.ttl = kinds == offer::etcd ? by.of(whole_seconds) : by.of(ttls);
-  if (by.one_in(4)) result.on_destroy = release::async;
-  if (by.one_in(6)) result.handoff_limit = 0;
-  return result;
-}
-
-namespace {
-struct choice {
-  char const* name;
-  void (deeds::*run)();
-};
-}  // namespace
-
-void deeds::do_one() {
-  static constexpr std::array all{choice{"mutex", &deeds::do_mutex},
-                                  choice{"mutex", &deeds::do_mutex},
-                                  choice{"mutex, async", &deeds::do_mutex_asynchronously},
-                                  choice{"fair", &deeds::do_fair},
-                                  choice{"fair", &deeds::do_fair},
-                                  choice{"recursive", &deeds::do_recursive},
-                                  choice{"shared", &deeds::do_shared},
-                                  choice{"shared", &deeds::do_shared},
-                                  choice{"upgrade", &deeds::do_upgrade},
-                                  choice{"permits", &deeds::do_permits},
-                                  choice{"semaphore", &deeds::do_semaphore},
-                                  choice{"multi", &deeds::do_several},
-                                  choice{"election", &deeds::do_election},
-                                  choice{"barrier", &deeds::do_barrier},
-                                  choice{"latch", &deeds::do_latch},
-                                  choice{"condition", &deeds::do_condition},
-                                  choice{"redisson", &deeds::do_redisson}};
-  static constexpr std::array voted{choice{"quorum", &deeds::do_quorum}};
-  static constexpr std::array on_etcd{choice{"mutex", &deeds::do_mutex},
-                                      choice{"mutex", &deeds::do_mutex},
-                                      choice{"mutex, async", &deeds::do_mutex_asynchronously},
-                                      choice{"fair", &deeds::do_fair},
-                                      choice{"fair", &deeds::do_fair},
-                                      choice{"recursive", &deeds::do_recursive},
-                                      choice{"shared", &deeds::do_shared},
-                                      choice{"shared", &deeds::do_shared},
-                                      choice{"permits", &deeds::do_permits},
-                                      choice{"permits", &deeds::do_permits},
-                                      choice{"multi", &deeds::do_several_to_write},
-                                      choice{"election", &deeds::do_election},
-                                      choice{"barrier", &deeds::do_barrier},
-                                      choice{"latch", &deeds::do_latch}};
-  auto const& chosen = kinds_ == offer::quorum ? voted.front()
-                       : kinds_ == offer::etcd ? dice_.of(on_etcd)
-                                               : dice_.of(all);
-  under_way_ = chosen.name;
-  try {
-    (this->*chosen.run)();
-  } catch (error const& problem) {
-    if (!is_explained(problem)) throw;
-    ++board_.content().refused;
-    std::this_thread::sleep_for(dice_.between(10ms, 200ms));
-  }
-  under_way_ = "nothing";
-}
-
-/// Mostly short; sometimes so long that a lock which is forgotten shows: see terrain::slack.
-std::chrono::milliseconds deeds::patience() {
-  if (dice_.one_in(5)) return 0ms;
-  auto const longest = kinds_ == offer::etcd ? 25'000ms : 9'000ms;
-  return dice_.one_in(6) ? longest : dice_.between(20ms, 1'500ms);
-}
-
-/// Mostly short; sometimes longer than the ttl, so that it has to be renewed.
-void deeds::hold() {
-  if (stop_.stop_requested()) return;
-  if (dice_.one_in(25))
-    std::this_thread::sleep_for(dice_.between(options_.ttl / 2, options_.ttl * 2));
-  else
-    std::this_thread::sleep_for(std::chrono::microseconds{dice_.between(0, 6'000)});
+std::string name_of(std::string_view kind, std::int64_t number) {
+  return "storm:" + std::string{kind} + ':' + std::to_string(number);
 }
 
 void deeds::write(lease const& held, std::string const& name) {
-  auto const at = std::ranges::find(fenced_names, name);
-  if (at == fenced_names.end() || held.token() == 0) return;
-  if (board_.write(static_cast<std::size_t>(at - fenced_names.begin()), held.token())) return;
+  if (held.token() == 0 || board_.write(resource_of(name), held.token())) return;
   auto& broken = held.valid() ? board_.content().broken : board_.content().stale;
   ++broken;
 }
@@ -182,7 +94,7 @@ bool deeds::counted(bool got, deed what) {
 }
 
 void deeds::do_mutex() {
-  auto const name = "storm:mutex:" + std::to_string(dice_.between(0, 1));
+  auto const name = some_name("mutex", 2);
   auto options = options_;
   if (dice_.one_in(10)) options.watchdog = false;
   mutex orders{redis_, name, options};
@@ -193,7 +105,7 @@ void deeds::do_mutex() {
 
 /// Each callback comes once, whatever happens.
 void deeds::do_mutex_asynchronously() {
-  auto const name = "storm:mutex:" + std::to_string(dice_.between(0, 1));
+  auto const name = some_name("mutex", 2);
   auto const answer = std::make_shared<std::promise<std::optional<lease>>>();
   auto answered = answer->get_future();
   {
@@ -214,7 +126,7 @@ void deeds::do_mutex_asynchronously() {
 }
 
 void deeds::do_fair() {
-  std::string const name{"storm:fair:0"};
+  auto const name = some_name("fair");
   fair_mutex orders{redis_, name, options_};
   auto held = orders.try_acquire_for(patience(), stop_);
   if (!counted(held.has_value(), deed::fair)) return;
@@ -222,7 +134,7 @@ void deeds::do_fair() {
 }
 
 void deeds::do_recursive() {
-  recursive_mutex orders{redis_, "storm:recursive:0", options_};
+  recursive_mutex orders{redis_, some_name("recursive"), options_};
   if (!counted(orders.try_lock_for(patience()), deed::recursive)) return;
   std::unique_lock const outer{orders, std::adopt_lock};
   auto const mine = orders.current();
@@ -234,7 +146,7 @@ void deeds::do_recursive() {
 }
 
 void deeds::do_shared() {
-  std::string const name{"storm:shared:0"};
+  auto const name = some_name("shared");
   shared_mutex orders{redis_, name, options_};
   auto const reads = !dice_.one_in(3);
   auto held =
@@ -252,7 +164,7 @@ void deeds::do_shared() {
 }
 
 void deeds::do_upgrade() {
-  std::string const name{"storm:shared:0"};
+  auto const name = some_name("shared");
   shared_mutex orders{redis_, name, options_};
   auto held = orders.try_acquire_upgrade_for(patience(), stop_);
   if (!counted(held.has_value(), deed::upgrade)) return;
@@ -269,7 +181,7 @@ void deeds::do_upgrade() {
 }
 
 void deeds::do_permits() {
-  expiring_semaphore tickets{redis_, "storm:permits:0", permits_of_all, options_};
+  expiring_semaphore tickets{redis_, some_name("permits"), permits_of_all, options_};
   auto held = tickets.try_acquire_for(patience(), dice_.between(1, 2), stop_);
   if (!counted(held.has_value(), deed::permits)) return;
   hold();
@@ -287,17 +199,21 @@ void deeds::do_semaphore() {
 }
 
 void deeds::do_several() {
-  std::vector<multi_name> names{holdfast::write("storm:mutex:0"), holdfast::write("storm:mutex:1")};
-  if (dice_.one_in(3)) names.at(1) = holdfast::read("storm:mixed:0");
-  if (dice_.one_in(3)) names.push_back(holdfast::permits("storm:mixed:1", 1, permits_of_all));
+  auto const first = sprints_ ? 2 : 0;
+  std::vector<multi_name> names{holdfast::write(name_of("mutex", first)),
+                                holdfast::write(name_of("mutex", first + 1))};
+  if (dice_.one_in(3)) names.at(1) = holdfast::read(name_of("mixed", first));
+  if (dice_.one_in(3)) names.push_back(holdfast::permits(name_of("mixed", first + 1), 1, permits_of_all));
   if (dice_.one_in(2)) std::ranges::reverse(names);
   use_several(names);
 }
 
 /// On etcd, where several names are for one holder alone.
 void deeds::do_several_to_write() {
-  std::vector<multi_name> names{holdfast::write("storm:mutex:0"), holdfast::write("storm:mutex:1")};
-  if (dice_.one_in(3)) names.at(1) = holdfast::write("storm:mixed:0");
+  auto const first = sprints_ ? 2 : 0;
+  std::vector<multi_name> names{holdfast::write(name_of("mutex", first)),
+                                holdfast::write(name_of("mutex", first + 1))};
+  if (dice_.one_in(3)) names.at(1) = holdfast::write(name_of("mixed", first));
   if (dice_.one_in(2)) std::ranges::reverse(names);
   use_several(names);
 }
@@ -311,7 +227,7 @@ void deeds::use_several(std::vector<multi_name> const& names) {
 }
 
 void deeds::do_election() {
-  std::string const name{"storm:election:0"};
+  auto const name = some_name("election");
   election leading{redis_, name, options_};
   if (dice_.one_in(4)) (void)leading.leader();
   auto held = leading.try_campaign_for("somebody", patience(), stop_);
@@ -320,7 +236,7 @@ void deeds::do_election() {
 }
 
 void deeds::do_barrier() {
-  barrier meeting{redis_, "storm:barrier:0", parties, {.ttl = options_.ttl}};
+  barrier meeting{redis_, name_of("barrier", 0), parties, {.ttl = options_.ttl}};
   (void)counted(meeting.try_arrive_and_wait_for(std::min(patience() + 50ms, 2'000ms), stop_).has_value(),
                 deed::barrier);
 }
@@ -333,7 +249,7 @@ void deeds::do_latch() {
 }
 
 void deeds::do_condition() {
-  std::string const name{"storm:condition:0"};
+  auto const name = name_of("condition", 0);
   mutex orders{redis_, name, options_};
   condition changed{redis_, name};
   if (dice_.one_in(2)) {
@@ -352,7 +268,7 @@ void deeds::do_condition() {
 }
 
 void deeds::do_quorum() {
-  auto const name = "storm:quorum:" + std::to_string(dice_.between(0, 1));
+  auto const name = some_name("quorum", 2);
   quorum_mutex orders{redis_, name, options_};
   auto held = orders.try_acquire_for(patience(), stop_);
   if (!counted(held.has_value(), deed::quorum)) return;
@@ -369,12 +285,12 @@ void deeds::do_redisson() {
   };
   switch (dice_.between(1, 4)) {
     case 1: {
-      fair_mutex orders{redis_, "storm:rfair:0", options};
+      fair_mutex orders{redis_, some_name("rfair"), options};
       took(orders.try_acquire_for(patience(), stop_));
       return;
     }
     case 2: {
-      shared_mutex orders{redis_, "storm:rshared:0", options};
+      shared_mutex orders{redis_, some_name("rshared"), options};
       took(dice_.one_in(3) ? orders.try_acquire_for(patience(), stop_)
                            : orders.try_acquire_shared_for(patience(), stop_));
       return;
@@ -383,7 +299,7 @@ void deeds::do_redisson() {
       options.fenced = true;
       [[fallthrough]];
     default: {
-      mutex orders{redis_, options.fenced ? "storm:rfenced:0" : "storm:rmutex:0", options};
+      mutex orders{redis_, some_name(options.fenced ? "rfenced" : "rmutex"), options};
       took(orders.try_acquire_for(patience(), stop_));
       return;
     }

@@ -67,10 +67,11 @@ class worker {
         board_{task.board},
         dice_{task.seed},
         redis_{std::make_unique<client>(task.url, options_of(task.history))} {
-    auto const options = deeds::some_options(kinds_, dice_);
-    for (auto i = 0; i < task.threads; ++i)
-      threads_.push_back(std::make_unique<one_thread>(*redis_, board_, kinds_, options, dice{dice_.seed()},
-                                                      stop_.get_token()));
+    auto const options = some_options(kinds_, dice_);
+    for (auto i = 0; i < task.threads + task.sprinters; ++i)
+      threads_.push_back(std::make_unique<one_thread>(*redis_, board_, kinds_, options,
+                                                      i < task.threads ? pace::stroll : pace::sprint,
+                                                      dice{dice_.seed()}, stop_.get_token()));
   }
 
   /// Returns when SIGTERM has come and all threads have ended.
@@ -98,9 +99,9 @@ class worker {
 
  private:
   struct one_thread {
-    one_thread(client& redis, board& shared, offer kinds, lock_options options, dice choices,
+    one_thread(client& redis, board& shared, offer kinds, lock_options options, pace how, dice choices,
                std::stop_token stop)
-        : does{redis, shared, kinds, options, dice{choices}, std::move(stop)}, pauses{choices.seed()} {}
+        : does{redis, shared, kinds, options, how, choices, std::move(stop)} {}
     template <class Work>
     void begin(Work work) {
       thread = std::thread{[this, work] { work(*this); }};
@@ -108,7 +109,6 @@ class worker {
     void join() { thread.join(); }
 
     deeds does;
-    dice pauses;
     std::atomic<std::uint64_t> done{0};
     std::uint64_t seen = 0;
     int ticks = 0;
@@ -126,7 +126,6 @@ class worker {
         fail(std::string{"unexpected exception of "} + self.does.under_way() + ": " + problem.what());
       }
       ++self.done;
-      std::this_thread::sleep_for(self.pauses.between(0ms, 25ms));
     }
   }
 
@@ -196,11 +195,12 @@ std::vector<std::string> command_of(worker_task const& task) {
           task.kinds,
           std::to_string(task.seed),
           std::to_string(task.threads),
+          std::to_string(task.sprinters),
           std::to_string(task.measured_as)};
 }
 
 void run_worker_if_requested(int argc, char** argv) {
-  constexpr auto words_of_a_worker = 9;
+  constexpr auto words_of_a_worker = 10;
   if (argc != words_of_a_worker || std::strcmp(argv[1], mark) != 0) return;
   sigset_t signals;
   ::sigemptyset(&signals);
@@ -214,7 +214,8 @@ void run_worker_if_requested(int argc, char** argv) {
                            .kinds = argv[5],
                            .seed = std::stoull(argv[6]),
                            .threads = std::stoi(argv[7]),
-                           .measured_as = std::stoi(argv[8])};
+                           .sprinters = std::stoi(argv[8]),
+                           .measured_as = std::stoi(argv[9])};
     auto& self = *new worker{task};
     self.run(signals);
   } catch (std::exception const& problem) {

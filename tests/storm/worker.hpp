@@ -13,7 +13,8 @@ struct worker_task {
   std::string board{};
   std::string kinds{};  ///< see offer_of()
   std::uint64_t seed = 0;
-  int threads = 3;
+  int threads = 3;    ///< that stroll
+  int sprinters = 0;  ///< besides: see pace
   /// It lasts: no exit(), no fork(); and it measures itself, for that place on the board. Below 0: it
   /// doesn't.
   int measured_as = -1;

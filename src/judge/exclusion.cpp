@@ -17,9 +17,11 @@ constexpr std::int64_t least_time = 1'000'000'000'000'000;
 
 void exclusion::begin(hold_state const& hold) {
   check_deadline(hold, hold.granted);
+  // Its process stood still while the answer came: it was never valid, and others may have come and gone.
+  auto const never_valid = hold.until <= hold.granted.t;
   for (auto const& of : state_.parts_of(hold.lock).parts) {
     check_company(hold, of, hold.granted.t);
-    check_token(hold, of);
+    if (!never_valid) check_token(hold, of);
   }
 }
 

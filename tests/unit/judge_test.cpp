@@ -168,6 +168,18 @@ TEST_F(judge, finds_a_reader_with_a_token_older_than_that_of_the_last_writer) {
   EXPECT_EQ(verdict(), "S3");
 }
 
+TEST_F(judge, expects_no_order_of_the_token_of_a_lease_that_was_over_when_it_was_told) {
+  begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 5).of_lease("paused", 3, "a", 1);
+  history_.asked(9'010, "b", 1, "fair", "x").granted(9'011, "b", 1, "fair", "x", 6);
+  history_.of_lease("released", 9'012, "b", 1)
+      .of_lease("released", 9'013, "a", 1)
+      .asked(9'014, "a", 2, "read", "x");
+  history_.granted(9'020, "a", 2, "read", "x", 5, {}, -10);
+  EXPECT_EQ(verdict(), "fine") << "it stood still while its lease became that of a reader";
+  history_.asked(9'021, "b", 2, "read", "x").granted(9'022, "b", 2, "read", "x", 5);
+  EXPECT_EQ(verdict(), "S3") << "this one is valid";
+}
+
 TEST_F(judge, counts_a_reader_with_an_older_token_apart_where_a_failover_has_lost_the_last_writer) {
   begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 5).of_lease("released", 3, "a", 1);
   history_.trouble(4, "a").asked(5, "b", 1, "read", "x").granted(6, "b", 1, "read", "x", 4);

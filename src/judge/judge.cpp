@@ -106,7 +106,11 @@ void judge::note_life(record const& line) {
   if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
   if (line.unheard) client.unheard = line.t;
-  if (line.event == event::trouble || (line.event == event::alive && !line.fine)) client.trouble = line.t;
+  if (line.event == event::trouble) client.trouble = line.t;
+  if (line.event != event::alive) return;
+  if (!line.fine || client.down)
+    client.trouble = line.t;  // the first fine line tells that it was away till now
+  client.down = !line.fine;
 }
 
 void judge::on_asked(record const& line) {

@@ -67,6 +67,7 @@ struct client_state {
   instant silent_until = 0;
   instant awake_since = 0;  ///< its last line behind a pause in which it may have stood still
   instant trouble = 0;      ///< when it last had no connection, or a new one
+  bool down = false;        ///< said so last
   instant unheard = 0;      ///< when its connection for messages last broke
   bool closed = false;
   std::vector<suspicion> suspected{};

@@ -66,6 +66,9 @@ class written_history {
     for (auto at = from; at <= to; at += 500) add(begin("alive", at, client) + R"(,"up":1})");
     return *this;
   }
+  written_history& away(int at, std::string_view client) {
+    return add(begin("alive", at, client) + R"(,"up":0})");
+  }
   written_history& unheard(int at, std::string_view client) {
     return add(begin("alive", at, client) + R"(,"up":1,"heard":0})");
   }

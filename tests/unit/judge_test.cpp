@@ -240,6 +240,16 @@ TEST_F(judge, finds_a_free_lock_that_nobody_took) {
   EXPECT_EQ(verdict(), "L1") << "it was free for 5.9 s";
 }
 
+TEST_F(judge, does_not_expect_a_waiter_to_take_a_lock_until_its_server_is_back) {
+  begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).asked(3, "b", 1, "mutex", "x");
+  history_.of_lease("released", 100, "a", 1)
+      .away(500, "b")
+      .alive(1500, 4500, "b")
+      .alive(510, 4510, "a")
+      .granted(5000, "b", 1, "mutex", "x", 2);
+  EXPECT_EQ(verdict(), "fine") << "it may have been back from 1500 on alone";
+}
+
 TEST_F(judge, does_not_take_a_lock_for_free_whose_holder_was_killed) {
   begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).asked(3, "b", 1, "mutex", "x");
   history_.alive(500, 10'000, "b")

@@ -5,6 +5,7 @@
 #include <string>
 #include <variant>
 
+#include "engine/await_renewal.hpp"
 #include "engine/failure.hpp"
 #include "engine/release/pauses.hpp"
 
@@ -24,17 +25,6 @@ error not_held(lease_state const& lease) {
 error entered_again(lease_state const& lease) {
   return {std::errc::resource_deadlock_would_occur,
           cannot_lay_down(lease) + "the lock was entered again, and the other leases hold it as well"};
-}
-
-/// Waits until no renewal is under way. When a connection breaks, the renewal and the request to lay the
-/// lease down would both be sent again: the renewal would find the lock given back, and report it as lost.
-void await_renewal(reactor::loop& loop, reactor::lock& hold, lease_state& lease) {
-  while (lease.renewing) {  // the next renewal may begin before this thread has the lock again
-    reactor::blocked_thread caller;
-    lease.when_settled([&loop, &caller] { loop.wake(caller); });
-    loop.wait(hold, caller);
-    hold.lock();
-  }
 }
 
 /// Lets the loop go on for a moment, and drives it.
@@ -66,6 +56,7 @@ void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) 
   if (lease->has_more_handles()) throw entered_again(*lease);
   ends_.queue_next_up(lease->queue(), boot_clock::now());
   std::shared_ptr<error const> reason;
+  renewer::remove(*lease);
   try {
     auto result = leases_.request_conversion(hold, *lease, script);
     while (passes(result) && lease->valid()) {
@@ -160,6 +151,7 @@ void lay_down_calls::on_settled(laying_down_ptr const& request) noexcept {
 }
 
 void lay_down_calls::send_to_lay_down(laying_down_ptr const& request) {
+  renewer::remove(request->lease);
   leases_.convert(request->lease, request->script, boot_clock::now(),
                   [this, request](answer<ownership>&& result) { on_answer(request, std::move(result)); });
 }

@@ -74,8 +74,8 @@ class lease_calls {
 
   // Under the lock.
 
-  /// Asks the server by a script to change what it has of a lease. Renewal ends before the script is sent:
-  /// from then on the old lease may not exist. Throws std::bad_alloc with nothing sent.
+  /// Asks the server by a script to change what it has of a lease. From then on the old lease may not exist:
+  /// the caller has seen to it that it isn't renewed. Throws std::bad_alloc with nothing sent.
   template <class Handler>
   void convert(lease_state& old, call const& script, time_point now, Handler on_answer);
   /// The same, and waits for the answer; has the lock again then.
@@ -119,7 +119,6 @@ class lease_calls {
 
 template <class Handler>
 void lease_calls::convert(lease_state& old, call const& script, time_point now, Handler on_answer) {
-  renewer::remove(old);
   if (moments_ != nullptr) moments_->paused(old, now);
   backend_.convert(script, std::move(on_answer),
                    {.while_down = net::retry_policy::endless, .give_up = old.deadline()});

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/await_renewal.hpp"
 #include "engine/failure.hpp"
 #include "engine/lease_calls.hpp"
 
@@ -30,17 +31,22 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   auto* const queue = &lease->queue();
   conversion change{.old = std::move(lease), .from = lock_queue_ptr{queue}, .to = to};
   gate_.check_open();
-  if (change.old->status() != lease_state::state::held) throw error{change.not_possible()};
   std::shared_ptr<error const> reason;
   try {
+    await_renewal(loop_, hold, *change.old);
+    if (change.old->status() != lease_state::state::held) throw error{change.not_possible()};
     auto const& old = *change.old;
     change.next.reset(
         new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
+    change.old->renewing = true;  // as it sets the ttl: until then only the end of the lease is looked at
     auto const result = request_conversion(hold, *change.old, script);
     reason = end_conversion(change, result, boot_clock::now());
   } catch (std::bad_alloc const&) {
     ends_.release(*change.old, boot_clock::now(), {});  // the caller no longer has it
     reason = client_.no_memory;
+  }
+  for (auto* const each : {change.old.get(), change.next.get()}) {  // renewals behind it may be with either
+    if (each != nullptr) each->settle();
   }
   auto next = std::move(change.next);
   if (reason) next.reset();
@@ -89,13 +95,16 @@ std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, ans
     (void)ends_.finish_here(old, now);
     pending_releases_.send(old, now, {});
   }
-  if (was_changed) {  // perhaps after the lease was lost
+  // What has reached its limit stays in the server if it is to be kept.
+  auto const stays = old.options().keep && old.cause() == loss_cause::limit_reached;
+  if (was_changed && !stays) {  // perhaps after the lease was lost
     auto item = pending_releases_.item(old, now);
     item.queue = change.to;
     pending_releases_.send(item, now, {});
   }
   if (still_held && was_changed && !change.from->contender) ends_.ask_after_release(*change.from, now);
-  if (reason && old.cause() == loss_cause::none) return reason;
+  // It may have been lost for want of this very reply.
+  if (reason && (old.cause() == loss_cause::none || old.cause() == loss_cause::unreachable)) return reason;
   try {
     return std::make_shared<error const>(change.not_possible());
   } catch (std::bad_alloc const&) {

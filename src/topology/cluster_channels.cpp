@@ -17,11 +17,17 @@ class cluster_channels::node_subscription final : public subscriber::listener {
       : receiver{target}, channel{std::move(name)}, scope{reach}, channels_{channels} {}
 
   // The receiver may forget the channel in these calls, which destroys this object.
-  void on_subscribed() override { receiver.on_subscribed(); }
-  void on_closed() noexcept override { receiver.on_closed(); }
+  void on_subscribed() override {
+    open_ = true;
+    if (beside == nullptr || beside->open_ || !channels_.events_.sharded()) receiver.on_subscribed();
+  }
+  void on_closed() noexcept override {
+    open_ = false;
+    receiver.on_closed();
+  }
   void on_message(std::string_view message) override { receiver.on_message(message); }
   void on_gone() override {
-    receiver.on_closed();
+    on_closed();
     channels_.on_displaced(*this, {.type = refusal::kind::not_yet});
   }
   void on_refused(std::string const& text) override {
@@ -45,7 +51,7 @@ class cluster_channels::node_subscription final : public subscriber::listener {
     auto* const before = std::exchange(node, nullptr);
     if (before == nullptr) return;
     before->messages().forget(channel, kind_);
-    receiver.on_closed();
+    on_closed();
   }
   void listen() {
     if (node != nullptr) node->messages().listen(channel, *this, kind_);
@@ -55,10 +61,12 @@ class cluster_channels::node_subscription final : public subscriber::listener {
   std::string const channel;
   channel_of const scope;
   cluster_node* node = nullptr;
+  node_subscription* beside = nullptr;  ///< of an object: its other one, which may hear what this one doesn't
 
  private:
   cluster_channels& channels_;
   subscriber::kind kind_ = subscriber::kind::plain;
+  bool open_ = false;
 };
 
 cluster_channels::cluster_channels(events handlers) : events_{std::move(handlers)} {}
@@ -70,8 +78,11 @@ bool cluster_channels::listen(std::string const& channel, channel_of scope, subs
   if (known != all_.end()) return listen(known->second);
   subscription fresh;
   fresh.own = std::make_unique<node_subscription>(*this, channel, scope, listener);
-  if (scope == channel_of::object)
+  if (scope == channel_of::object) {
     fresh.beside = std::make_unique<node_subscription>(*this, channel, scope, listener);
+    fresh.beside->beside = fresh.own.get();
+    fresh.own->beside = fresh.beside.get();
+  }
   auto const added = all_.emplace(channel, std::move(fresh)).first;
   try {
     return listen(added->second);

@@ -26,6 +26,25 @@ class harmed : public fault {
     }
     EXPECT_GE(redis_.stats().resent, resent + 4);
   }
+  /// Begins a renewal of the lease that the server carries out; its reply, and all later ones of the
+  /// connection, are lost.
+  void renew_without_reply(lease& held) {
+    for (auto times = 0; times != 2; ++times) held.renew();  // the first loads the script
+    auto const renewal = kind_of(proxy_.requests().back());
+    proxy_.once([renewal](request const& r) { return kind_of(r) == renewal; }, fate::swallow_reply());
+    held.async_renew([](std::exception_ptr const& failure) { EXPECT_FALSE(failure); });
+  }
+  /// Whether `convert` makes a lease of it that is held, though the renewal of the old one is under way.
+  template <class F>
+  void becomes_another_while_it_is_renewed(lease held, F convert) {
+    renew_without_reply(held);
+    held = convert(std::move(held));
+    EXPECT_TRUE(held.valid());
+    EXPECT_NO_THROW(held.renew());
+    release(held);
+    EXPECT_TRUE(has_left_nothing());
+  }
+
   /// After each disturbance.
   [[nodiscard]] virtual bool has_left_nothing() { return nothing_left_behind(); }
 

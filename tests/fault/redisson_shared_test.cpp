@@ -67,6 +67,11 @@ TEST_F(redisson_shared_fault, makes_a_reader_of_a_writer_all_the_same) {
   });
 }
 
+TEST_F(redisson_shared_fault, makes_a_reader_of_a_writer_while_the_reply_to_its_renewal_is_lost) {
+  becomes_another_while_it_is_renewed(mutex_.acquire(),
+                                      [this](lease held) { return mutex_.downgrade(std::move(held)); });
+}
+
 TEST_F(redisson_shared_fault, renews_in_time_for_what_readers_of_java_leave_of_the_ttl) {
   passes_in_one_round_of(5, [this] {  // a round in which the process isn't stopped for the ttl's 3 s
     shared_mutex slow_mutex{redis_, "m", {.ttl = 10min, .renew_every = 3min}};

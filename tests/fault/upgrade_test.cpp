@@ -110,6 +110,46 @@ TEST_F(upgrade_fault, becomes_a_reader_all_the_same) {
   });
 }
 
+/// Sent again behind the request that made another lease of it, its renewal would find it gone.
+TEST_F(upgrade_fault, becomes_what_it_should_while_the_reply_to_its_renewal_is_lost) {
+  becomes_another_while_it_is_renewed(mutex_.acquire_upgrade(),
+                                      [this](lease held) { return mutex_.downgrade(std::move(held)); });
+  becomes_another_while_it_is_renewed(mutex_.acquire(),
+                                      [this](lease held) { return mutex_.downgrade(std::move(held)); });
+  becomes_another_while_it_is_renewed(
+      mutex_.acquire(), [this](lease held) { return mutex_.downgrade_to_upgrade(std::move(held)); });
+  becomes_another_while_it_is_renewed(mutex_.acquire_upgrade(), [this](lease held) {
+    mutex_.upgrade(held);
+    return held;
+  });
+}
+
+/// The answer, which doesn't come, decides nothing any more.
+TEST_F(upgrade_fault, is_lost_in_time_though_it_is_becoming_a_reader) {
+  client patient{proxy_.url(), with_long_timeouts()};
+  for (lock_options const& brief : {lock_options{.ttl = 2s}, lock_options{.ttl = 60s, .max_hold = 2s}}) {
+    passes_in_one_round_of(3, [&] {  // a round in which the process isn't stopped for 2 s
+      shared_mutex lock{patient, "m", brief};
+      auto held = lock.acquire_upgrade();
+      auto const lost = held.lost();
+      std::atomic returned = false;
+      proxy_.freeze_replies();
+      std::error_code outcome;
+      std::jthread converting{[&] {
+        outcome = code_of([&] { (void)lock.downgrade(std::move(held)); });
+        returned = true;
+      }};
+      EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+      EXPECT_FALSE(returned);
+      proxy_.thaw();
+      converting.join();
+      EXPECT_EQ(outcome, errc::lost);
+      EXPECT_TRUE(nothing_left_behind());
+      EXPECT_EQ(patient.stats().held_now, 0u);
+    });
+  }
+}
+
 TEST_F(upgrade_fault, is_given_back_when_it_became_a_reader_too_late) {
   shared_mutex brief{redis_, "m", {.ttl = 1s}};
   auto held = brief.acquire_upgrade();

@@ -75,6 +75,7 @@ answer<ownership> lease_calls::request_conversion(reactor::lock& hold, lease_sta
 std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, answer<ownership> const& result,
                                                          time_point now) noexcept {
   auto& old = *change.old;
+  renewer_.lose_if_over(old, now);
   auto const* const found = result.outcome();
   auto const still_held = old.status() == lease_state::state::held;
   std::shared_ptr<error const> reason;

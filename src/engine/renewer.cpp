@@ -82,15 +82,23 @@ void renewer::consider(lease_state& lease, time_point now, batches& due_now) noe
       loop_.deferred().add(lease.take_warning());
       consider(lease, now, due_now);
       return;
-    case lease_step::expired: {
-      auto const could_renew = lease.options().watchdog && lease.renewals_left != 0;
-      events_.lost(lease, could_renew ? loss_cause::unreachable : loss_cause::limit_reached, now);
-      return;
-    }
+    case lease_step::expired:
     case lease_step::limit_reached:
-      events_.lost(lease, loss_cause::limit_reached, now);
+      lose(lease, plan.step, now);
       return;
   }
+}
+
+void renewer::lose(lease_state& lease, lease_step over, time_point now) noexcept {
+  auto const renewable = lease.options().watchdog && lease.renewals_left != 0;
+  auto const unheard = over == lease_step::expired && renewable;
+  events_.lost(lease, unheard ? loss_cause::unreachable : loss_cause::limit_reached, now);
+}
+
+void renewer::lose_if_over(lease_state& lease, time_point now) noexcept {
+  if (lease.status() != lease_state::state::held) return;
+  auto const step = plan_lease(lease.times(), now).step;
+  if (step == lease_step::expired || step == lease_step::limit_reached) lose(lease, step, now);
 }
 
 void renewer::ask_about_all(time_point now) noexcept {

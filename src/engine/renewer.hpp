@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/batches.hpp"
+#include "engine/lease_clock.hpp"
 #include "engine/lock_backend.hpp"
 #include "engine/renewal_schedule.hpp"
 #include "engine/token_counters.hpp"
@@ -34,6 +35,10 @@ class renewer {
   /// Ends renewal; called before a release is sent.
   static void remove(lease_state& lease) noexcept { renewal_schedule::remove(lease); }
 
+  /// Loses a held lease whose time is over, as the next look would: an answer may be read before that, by a
+  /// process that stood still.
+  void lose_if_over(lease_state& lease, time_point now) noexcept;
+
   /// Gets the answer to a request, whose outcome the leases know.
   using renewed_handler = callback<void(answer<renewals> const&, time_point now)>;
 
@@ -57,6 +62,7 @@ class renewer {
   void look() noexcept;
   void schedule(lease_state& lease, time_point now) noexcept;
   void consider(lease_state& lease, time_point now, batches& due_now) noexcept;
+  void lose(lease_state& lease, lease_step over, time_point now) noexcept;
   void send(lease_list leases, time_point now, renewed_handler done = {}) noexcept;
   void send(std::shared_ptr<renewal_request> const& request, time_point now);
   template <class Outcome>

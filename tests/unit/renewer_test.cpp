@@ -62,6 +62,14 @@ TEST_F(renewer_of_a_fixed_lease, asks_nothing_while_a_renewal_is_under_way) {
   EXPECT_THAT(backend_.take_sent(), ElementsAre("set_ttl 20000")) << "with the reserve for the clocks' rates";
 }
 
+TEST_F(renewer_of_a_fixed_lease, loses_what_is_over_without_a_look) {
+  renewer_.lose_if_over(*lease_, lease_->deadline() - told_ahead - 1ns);
+  EXPECT_EQ(lease_->status(), lease_state::state::held);
+  renewer_.lose_if_over(*lease_, lease_->deadline() - told_ahead);
+  EXPECT_EQ(lease_->cause(), loss_cause::limit_reached);
+  renewer_.lose_if_over(*lease_, lease_->deadline());
+}
+
 TEST_F(renewer_of_a_fixed_lease, does_not_renew_what_was_lost_meanwhile) {
   ask_about_all();
   renew();

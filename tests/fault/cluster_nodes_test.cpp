@@ -344,6 +344,7 @@ TEST_F(replicated_cluster_behind_proxies, is_asked_whole_before_a_master_that_fr
   // later.
   auto const answer = "$" + std::to_string(old_info.size()) + "\r\n" + old_info + "\r\n";
   std::vector<flaky_proxy::decision> decisions;
+  decisions.reserve(masters.size());
   for (auto* const master : masters) {
     decisions.push_back(
         proxy_of(*master).decide_by([&answer, late = master != masters.front()](request const& r) {

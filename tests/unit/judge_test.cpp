@@ -327,6 +327,7 @@ TEST_F(judge, shows_the_shortest_excerpt) {
   ASSERT_NE(shortest, nullptr);
   EXPECT_EQ(shortest->text, "two leases of \"y\" that exclude each other are valid for 5 ms");
   std::vector<std::string> texts;
+  texts.reserve(shortest->excerpt.size());
   for (auto const& moment : shortest->excerpt) texts.push_back(moment.text);
   EXPECT_EQ(texts, (std::vector<std::string>{"asked (mutex)", "granted (mutex), token 1, valid for 9 s",
                                              "asked (mutex)", "granted (mutex), token 2, valid for 9 s",

@@ -1,9 +1,6 @@
 /// A cluster whose nodes join and leave, are behind proxies, or die and return.
 #include "clustered.hpp"
-
-#include "net/broken_connections.hpp"
-#include "net/deployment_url.hpp"
-#include "topology/make_deployment.hpp"
+#include "object_channel.hpp"
 
 #include <memory>
 #include <optional>
@@ -86,62 +83,6 @@ TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alo
   proxy.thaw();
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
 }
-
-/// A channel of an object, as of Redisson's, heard over connections of its own.
-class object_channel final : public net::subscriber::listener {
- public:
-  object_channel(std::string const& url, std::string const& name) : url_{net::parse_deployment_url(url)} {
-    reactor::lock const hold{loop_.mutex()};
-    servers_->listen(name, holdfast::topology::channel_of::object, *this);
-  }
-  ~object_channel() override {
-    reactor::lock hold{loop_.mutex()};
-    loop_.stop(hold);
-    servers_->shut(std::make_shared<error const>(errc::closed, "the test is over"));
-    hold.unlock();
-  }
-
-  [[nodiscard]] bool open() {
-    return after_a_moment([this] { return open_; });
-  }
-  [[nodiscard]] bool heard() {
-    return after_a_moment([this] { return heard_; });
-  }
-
- private:
-  void on_subscribed() override { open_ = true; }
-  void on_closed() noexcept override { open_ = false; }
-  void on_message(std::string_view) override { heard_ = true; }
-  void on_refused(std::string const& text) override { ADD_FAILURE() << text; }
-
-  /// Connections are looked after meanwhile.
-  template <class F>
-  [[nodiscard]] bool after_a_moment(F f) {
-    reactor::lock hold{loop_.mutex()};
-    reactor::blocked_thread caller;
-    reactor::timer bell{[&] { loop_.wake(caller); }};
-    loop_.arm(bell, boot_clock::now() + 5ms);
-    loop_.wait(hold, caller);
-    hold.lock();
-    return f();
-  }
-
-  reactor::loop loop_;
-  net::deployment_url url_;
-  net::broken_connections loose_ends_{{}};
-  net::settings settings_{.server = url_.server,
-                          .client_name = "object",
-                          .connect_timeout = 20s,
-                          .reply_timeout = 20s,
-                          .limits = {},
-                          .known_broken = &loose_ends_};
-  client_stats stats_;
-  std::unique_ptr<holdfast::topology::deployment> servers_ = holdfast::topology::make_deployment(
-      loop_, url_, settings_, stats_,
-      {.moved = [](std::string const&) {}, .broken = [] {}, .warning = [](std::string const&) {}});
-  bool open_ = false;
-  bool heard_ = false;
-};
 
 /// It is subscribed in its slot, and beside that in the old way at another node, where software that knows
 /// no channels in slots publishes.

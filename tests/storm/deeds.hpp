@@ -42,7 +42,7 @@ enum class pace : std::uint8_t { stroll, sprint };
 class deeds {
  public:
   /// One for each thread. `stop`: it ends its waits early.
-  deeds(client& redis, board& shared, offer kinds, lock_options options, pace how, dice choices,
+  deeds(client& redis, board& shared, offer kinds, lock_options options, pace how, dice random,
         std::stop_token stop);
 
   /// One of a random kind, and a pause. Throws what isn't an error of a server or a network.
@@ -84,6 +84,8 @@ class deeds {
     char const* name;
     void (deeds::*run)();
   };
+  /// What is done here at that pace; those that are done more often stand in it more than once.
+  [[nodiscard]] std::vector<choice> choices() const;
   [[nodiscard]] choice chosen();
 
   client& redis_;
@@ -91,6 +93,7 @@ class deeds {
   offer kinds_;
   lock_options options_;
   bool sprints_;
+  std::vector<choice> choices_ = choices();  ///< behind kinds_ and sprints_, by which it goes
   dice dice_;
   std::stop_token stop_;
   std::atomic<char const*> under_way_{"nothing"};

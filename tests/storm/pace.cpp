@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <span>
+#include <cstdint>
 #include <thread>
 
 namespace holdfast::storm {
@@ -37,59 +37,59 @@ lock_options some_options(offer kinds, dice& by) {
   return result;
 }
 
-deeds::deeds(client& redis, board& shared, offer kinds, lock_options options, pace how, dice choices,
+deeds::deeds(client& redis, board& shared, offer kinds, lock_options options, pace how, dice random,
              std::stop_token stop)
     : redis_{redis},
       board_{shared},
       kinds_{kinds},
       options_{options},
       sprints_{how == pace::sprint},
-      dice_{choices},
+      dice_{random},
       stop_{std::move(stop)} {}
 
+std::vector<deeds::choice> deeds::choices() const {
+  enum class on : std::uint8_t { redis, etcd, both };
+  struct row {
+    choice what;
+    on where = on::both;
+    bool meets = false;  ///< it needs others who do the same, for which a sprint has no time
+  };
+  static constexpr std::array all{row{{"mutex", &deeds::do_mutex}},
+                                  row{{"mutex", &deeds::do_mutex}},
+                                  row{{"mutex, async", &deeds::do_mutex_asynchronously}},
+                                  row{{"fair", &deeds::do_fair}},
+                                  row{{"fair", &deeds::do_fair}},
+                                  row{{"recursive", &deeds::do_recursive}},
+                                  row{{"shared", &deeds::do_shared}},
+                                  row{{"shared", &deeds::do_shared}},
+                                  row{{"upgrade", &deeds::do_upgrade}, on::redis},
+                                  row{{"permits", &deeds::do_permits}},
+                                  row{{"permits", &deeds::do_permits}, on::etcd},
+                                  row{{"semaphore", &deeds::do_semaphore}, on::redis},
+                                  row{{"multi", &deeds::do_several}, on::redis},
+                                  row{{"multi", &deeds::do_several_to_write}, on::etcd},
+                                  row{{"election", &deeds::do_election}},
+                                  row{{"redisson", &deeds::do_redisson}, on::redis},
+                                  row{{"barrier", &deeds::do_barrier}, on::both, true},
+                                  row{{"latch", &deeds::do_latch}, on::both, true},
+                                  row{{"condition", &deeds::do_condition}, on::redis, true}};
+  if (kinds_ == offer::quorum) return {{"quorum", &deeds::do_quorum}};
+  auto const here = kinds_ == offer::etcd ? on::etcd : on::redis;
+  std::vector<choice> result;
+  result.reserve(all.size());
+  for (auto const& each : all) {
+    auto const offered = each.where == on::both || each.where == here;
+    if (offered && !(sprints_ && each.meets)) result.push_back(each.what);
+  }
+  return result;
+}
+
 deeds::choice deeds::chosen() {
-  // At the end of both are those that need others who meet them, for which a sprint has no time.
-  static constexpr std::array all{choice{"mutex", &deeds::do_mutex},
-                                  choice{"mutex", &deeds::do_mutex},
-                                  choice{"mutex, async", &deeds::do_mutex_asynchronously},
-                                  choice{"fair", &deeds::do_fair},
-                                  choice{"fair", &deeds::do_fair},
-                                  choice{"recursive", &deeds::do_recursive},
-                                  choice{"shared", &deeds::do_shared},
-                                  choice{"shared", &deeds::do_shared},
-                                  choice{"upgrade", &deeds::do_upgrade},
-                                  choice{"permits", &deeds::do_permits},
-                                  choice{"semaphore", &deeds::do_semaphore},
-                                  choice{"multi", &deeds::do_several},
-                                  choice{"election", &deeds::do_election},
-                                  choice{"redisson", &deeds::do_redisson},
-                                  choice{"barrier", &deeds::do_barrier},
-                                  choice{"latch", &deeds::do_latch},
-                                  choice{"condition", &deeds::do_condition}};
-  static constexpr std::array on_etcd{choice{"mutex", &deeds::do_mutex},
-                                      choice{"mutex", &deeds::do_mutex},
-                                      choice{"mutex, async", &deeds::do_mutex_asynchronously},
-                                      choice{"fair", &deeds::do_fair},
-                                      choice{"fair", &deeds::do_fair},
-                                      choice{"recursive", &deeds::do_recursive},
-                                      choice{"shared", &deeds::do_shared},
-                                      choice{"shared", &deeds::do_shared},
-                                      choice{"permits", &deeds::do_permits},
-                                      choice{"permits", &deeds::do_permits},
-                                      choice{"multi", &deeds::do_several_to_write},
-                                      choice{"election", &deeds::do_election},
-                                      choice{"barrier", &deeds::do_barrier},
-                                      choice{"latch", &deeds::do_latch}};
-  if (kinds_ == offer::quorum) return {"quorum", &deeds::do_quorum};
-  auto const possible =
-      kinds_ == offer::etcd ? std::span<choice const>{on_etcd} : std::span<choice const>{all};
-  if (!sprints_) return dice_.of(possible);
-  auto const meetings = kinds_ == offer::etcd ? 2U : 3U;
-  auto const fast = possible.first(possible.size() - meetings);
-  if (dice_.one_in(4)) return dice_.of(fast);
+  if (choices_.size() == 1) return choices_.front();
+  if (!sprints_ || dice_.one_in(4)) return dice_.of(choices_);
   // That of this second, in all processes, so that those who sprint meet.
-  return fast[static_cast<std::size_t>(test::boot_now() / std::chrono::nanoseconds{1s}.count()) %
-              fast.size()];
+  return choices_[static_cast<std::size_t>(test::boot_now() / std::chrono::nanoseconds{1s}.count()) %
+                  choices_.size()];
 }
 
 void deeds::do_one() {

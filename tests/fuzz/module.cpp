@@ -44,6 +44,7 @@ void run(std::vector<std::string> words) {
   auto& name = words.front();
   std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
   if (name != "cas" && name != "cad") name.insert(0, "holdfast.");
+  advance_clock();
   auto const before = keys();
   auto const ended = call(words);
   require(ended != outcome::refused || keys() == before, "what is refused has changed nothing");

@@ -91,9 +91,6 @@ int type_of(abi::key* key) {
 
 abi::key* open_key(abi::context* /*context*/, abi::string* name, int /*mode*/) {
   require(server_state.open.insert(name->text).second, "a key is opened once at a time");
-  if (auto const* const found = find(name->text);
-      found && found->expires != abi::no_expiry && found->expires <= server_state.now)
-    server_state.keys.erase(name->text);
   return new abi::key{.name = name->text};
 }
 
@@ -354,12 +351,19 @@ void load() {
   make_shared_words();
 }
 
-outcome call(std::vector<std::string> const& words) {
-  auto const found = server_state.commands.find(words.front());
-  if (found == server_state.commands.end()) return outcome::unknown;
+void advance_clock() {
   using std::chrono::milliseconds;
   server_state.now =
       std::chrono::duration_cast<milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  std::erase_if(server_state.keys, [](auto const& each) {
+    auto const expires = each.second.expires;
+    return expires != abi::no_expiry && expires <= server_state.now;
+  });
+}
+
+outcome call(std::vector<std::string> const& words) {
+  auto const found = server_state.commands.find(words.front());
+  if (found == server_state.commands.end()) return outcome::unknown;
   server_state.missing = 1;
   server_state.refused = false;
   std::vector<std::unique_ptr<abi::string>> strings;

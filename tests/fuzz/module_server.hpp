@@ -32,6 +32,9 @@ void load();
 /// How a call ended.
 enum class outcome { unknown, replied, refused };
 
+/// The server's time is now: what has expired by it is gone, and nothing else expires before the next time.
+void advance_clock();
+
 /// Calls a command of the module: unknown, if it has none of that name. Aborts unless the command replies
 /// once, and closes the keys that it opens, of which no two may be the same.
 [[nodiscard]] outcome call(std::vector<std::string> const& words);

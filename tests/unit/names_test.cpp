@@ -95,17 +95,17 @@ RC_GTEST_PROP(names, brings_side_keys_into_the_slot_of_the_lock_wherever_a_tag_c
 
 namespace redisson = names::redisson;
 
-constexpr std::string_view owner = "11111111-1111-1111-1111-111111111111:1";
+constexpr std::string_view an_owner = "11111111-1111-1111-1111-111111111111:1";
 
 TEST(names, are_those_of_redisson) {
   EXPECT_EQ(redisson::lock_channel("lk"), "redisson_lock__channel:{lk}");
-  EXPECT_EQ(redisson::waiter_channel("lk", owner),
+  EXPECT_EQ(redisson::waiter_channel("lk", an_owner),
             "redisson_lock__channel:{lk}:11111111-1111-1111-1111-111111111111:1");
   EXPECT_EQ(redisson::fair_queue("lk"), "redisson_lock_queue:{lk}");
   EXPECT_EQ(redisson::fair_timeouts("lk"), "redisson_lock_timeout:{lk}");
   EXPECT_EQ(redisson::token("lk"), "redisson_lock_token:{lk}");
   EXPECT_EQ(redisson::rw_channel("lk"), "redisson_rwlock:{lk}");
-  EXPECT_EQ(redisson::reader_timeout("lk", owner),
+  EXPECT_EQ(redisson::reader_timeout("lk", an_owner),
             "{lk}:11111111-1111-1111-1111-111111111111:1:rwlock_timeout:1");
   EXPECT_EQ(redisson::semaphore_channel("lk"), "redisson_sc:{lk}");
   EXPECT_EQ(redisson::permits("lk"), "{lk}:timeout");
@@ -116,7 +116,7 @@ TEST(names, are_those_of_redisson_for_a_name_with_a_tag) {
   EXPECT_EQ(redisson::lock_channel("a{x}b"), "redisson_lock__channel:a{x}b");
   EXPECT_EQ(redisson::fair_queue("a{x}b"), "redisson_lock_queue:a{x}b");
   EXPECT_EQ(redisson::fair_timeouts("a{x}b"), "redisson_lock_timeout:a{x}b");
-  EXPECT_EQ(redisson::reader_timeout("a{x}b", owner),
+  EXPECT_EQ(redisson::reader_timeout("a{x}b", an_owner),
             "a{x}b:11111111-1111-1111-1111-111111111111:1:rwlock_timeout:1");
   EXPECT_EQ(redisson::semaphore_channel("a{x}b"), "redisson_sc:a{x}b");
   EXPECT_EQ(redisson::permits("a{x}b"), "a{x}b:timeout");
@@ -133,7 +133,7 @@ TEST(names, refuse_braces_that_take_side_keys_to_another_slot) {
 RC_GTEST_PROP(names, of_redisson_share_a_slot_exactly_when_they_fit, ()) {
   auto const name = *any_name();
   auto const fits = names::fits_in_a_slot(name);
-  for (auto const& key : {redisson::lock_channel(name), redisson::waiter_channel(name, owner),
+  for (auto const& key : {redisson::lock_channel(name), redisson::waiter_channel(name, an_owner),
                           redisson::fair_queue(name), redisson::fair_timeouts(name), redisson::token(name)}) {
     RC_ASSERT((hashed(key) == hashed(name)) == fits);
   }

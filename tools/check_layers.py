@@ -25,7 +25,7 @@ CLOCK_READERS = {
     "contention/acquire_requests.cpp", "contention/lease_ends.cpp", "deadlock/deadlocks.cpp", "release/kept_keys.cpp",
     "release/pending_releases.cpp", "renewer.cpp",  # answers
     "petitions.cpp", "wake/contender_channels.cpp", "watches.cpp",  # messages
-    "contention/contention.cpp", "presence.cpp", "recorder.cpp", "release/owed_requests.cpp",  # timers alone
+    "contention/contention.cpp", "held_traces.cpp", "presence.cpp", "recorder.cpp", "release/owed_requests.cpp",  # timers alone
     "lease_state.cpp",  # valid() and remaining(), at each call of a holder
 }
 CLOCK_READING_FOLDER = "quorum/"  # a backend: its interface has no `now`

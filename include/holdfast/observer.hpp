@@ -117,7 +117,8 @@ class HOLDFAST_EXPORT observer {
   /// The W3C traceparent of the work that asks for a lock now, such as
   /// "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"; empty: none. Called in the thread that asks,
   /// before `asked`, without the client's lock, by several threads at the same time. Each event of that
-  /// acquisition has it. At most 200 bytes are kept.
+  /// acquisition has it. At most 200 bytes are kept. A traceparent is also said to those whom the lock
+  /// blocks: process_info::trace.
   [[nodiscard]] virtual std::string trace() { return {}; }
 };
 

@@ -5,15 +5,17 @@
 #include <utility>
 
 #include "base/ranges.hpp"
+#include "base/whole_number.hpp"
 #include "engine/lease_state.hpp"
 #include "engine/presence.hpp"
-#include "engine/record.hpp"
 
 namespace holdfast::engine {
 namespace {
 
 /// The most callers of this process that count as ahead: the cost of a try mustn't grow with the queue.
 constexpr std::int64_t most_counted = 1000;
+/// How old a record must be to be read again for a trace.
+constexpr std::chrono::milliseconds out_of_date{500};
 
 std::chrono::microseconds rounded(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time);
@@ -36,11 +38,13 @@ bool last_still_waits(lock_queue const& queue) noexcept {
 
 }  // namespace
 
-std::optional<busy_info> obstacle_of(waiter const& caller, client_constants const& client, time_point now) {
+std::optional<busy_info> obstacle_of(waiter const& caller, client_constants const& client,
+                                     held_traces const* traces, time_point now) {
   auto const& queue = *caller.queue;
   busy_info info{.ahead = callers_before(caller)};
   if (queue.holder != nullptr) {
     info.holder.owner = client.owner_id(queue.holder->number());
+    if (traces != nullptr) info.holder.trace = traces->of(*queue.holder);
     info.held_for = rounded(now - queue.held_here_since);
     info.ttl_left = std::chrono::duration_cast<milliseconds>(queue.holder->deadline() - now);
     return info;
@@ -65,22 +69,41 @@ std::optional<busy_info> obstacle_of(waiter const& caller, client_constants cons
 }
 
 void busy_report::note(waiter const& caller, time_point now) noexcept try {
-  if (auto info = obstacle_of(caller, client_, now)) caller.queue->set_in_the_way({std::move(*info), now});
+  if (auto info = obstacle_of(caller, client_, traces_, now))
+    caller.queue->set_in_the_way({std::move(*info), now});
 } catch (std::bad_alloc const&) {
   return;
 }
 
 std::optional<busy_info> busy_report::latest(lock_queue const& queue, time_point now) const {
   std::optional<busy_info> info;
-  if (last_still_waits(queue)) info = obstacle_of(queue.waiters.back(), client_, now);
+  if (last_still_waits(queue)) info = obstacle_of(queue.waiters.back(), client_, traces_, now);
   if (!info && queue.in_the_way() != nullptr) info = queue.in_the_way()->holder;
   if (!info) return std::nullopt;
-  if (!known_.host.empty() && uuid_of(known_.owner) == uuid_of(info->holder.owner)) {
-    auto owner = std::move(info->holder.owner);
-    info->holder = known_;
-    info->holder.owner = std::move(owner);
+  auto& holder = info->holder;
+  if (knows_client_of(holder.owner)) {
+    holder = known_.of(std::move(holder.owner));
+  } else if (traces_ != nullptr && holder.trace.empty() && uuid_of(holder.owner) == client_.uuid) {
+    // Permits, which have many holders.
+    holder.trace = traces_->of(leading_number<std::uint64_t>(holder.owner.substr(client_.uuid.size() + 1)));
   }
   return info;
+}
+
+bool busy_report::knows_client_of(std::string_view owner) const noexcept {
+  auto const uuid = uuid_of(owner);
+  return !known_.process.host.empty() && !uuid.empty() && uuid == known_uuid_;
+}
+
+bool busy_report::wants_record(process_info const& holder, time_point now) const noexcept {
+  if (!knows_client_of(holder.owner)) return true;
+  return known_.traces && holder.trace.empty() && now >= read_at_ + out_of_date;
+}
+
+void busy_report::remember(std::string_view uuid, client_record record, time_point now) {
+  known_uuid_ = uuid;
+  known_ = std::move(record);
+  read_at_ = now;
 }
 
 time_point busy_report::latest_at(lock_queue const& queue, time_point now) noexcept {
@@ -96,6 +119,7 @@ bool busy_report::describe_if_own(process_info& holder) const {
   if (uuid_of(holder.owner) != client_.uuid) return false;
   auto self = describe_self(client_.options.label);
   self.owner = std::move(holder.owner);
+  self.trace = std::move(holder.trace);
   holder = std::move(self);
   return true;
 }

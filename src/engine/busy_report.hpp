@@ -5,20 +5,24 @@
 #include <optional>
 
 #include "engine/client_constants.hpp"
+#include "engine/held_traces.hpp"
 #include "engine/lock_queue.hpp"
+#include "engine/record.hpp"
 
 namespace holdfast::engine {
 
 /// What this client knows of the holder in the way of `caller`, which is in its queue or has just left it, as
-/// `now`. Callers before it in this process's queue count as ahead. Nullopt: no busy reply has come.
+/// `now`; `traces`: of its own leases, or null. Callers before it in this process's queue count as ahead.
+/// Nullopt: no busy reply has come.
 [[nodiscard]] std::optional<busy_info> obstacle_of(waiter const& caller, client_constants const& client,
-                                                   time_point now);
+                                                   held_traces const* traces, time_point now);
 
 /// Notes who was in the way, and completes it by the record of the holder's client. All under the client's
 /// lock, but for describe_if_own.
 class busy_report {
  public:
-  explicit busy_report(client_constants const& client) noexcept : client_{client} {}
+  explicit busy_report(client_constants const& client, held_traces const* traces = nullptr) noexcept
+      : client_{client}, traces_{traces} {}
 
   /// Notes it in the caller's queue. Without memory the earlier report stays.
   void note(waiter const& caller, time_point now) noexcept;
@@ -28,15 +32,24 @@ class busy_report {
   [[nodiscard]] std::optional<busy_info> latest(lock_queue const& queue, time_point now) const;
   /// Since when that is known; the clock's epoch: there is none.
   [[nodiscard]] static time_point latest_at(lock_queue const& queue, time_point now) noexcept;
-  /// A record that was read.
-  void remember(process_info const& record) { known_ = record; }
+  /// Whether the record of that holder's client is worth a request, after latest(): it isn't known, or the
+  /// client says traces, and may have said this one since.
+  [[nodiscard]] bool wants_record(process_info const& holder, time_point now) const noexcept;
+  /// The record of the client `uuid` was read.
+  void remember(std::string_view uuid, client_record record, time_point now);
 
-  /// Describes a holder of this client. False: it belongs to another client.
+  /// Describes a holder of this client, but for its trace. False: it belongs to another client.
   bool describe_if_own(process_info& holder) const;
 
  private:
+  [[nodiscard]] bool knows_client_of(std::string_view owner) const noexcept;
+
   client_constants const& client_;
-  process_info known_;  ///< the last record that was read
+  held_traces const* const traces_;
+  // The last record that was read.
+  std::string known_uuid_;
+  client_record known_;
+  time_point read_at_{};
 };
 
 }  // namespace holdfast::engine

@@ -50,6 +50,7 @@ core::core(net::deployment_url url, client_options options, topology::deployment
       settings_{make_connection_settings()},
       loop_{std::move(outer)},
       backend_{make_backend(make_deployment)},
+      traces_{make_traces()},
       moments_{make_moments()},
       renewer_{
           loop_,
@@ -67,7 +68,8 @@ core::core(net::deployment_url url, client_options options, topology::deployment
                 *backend_,
                 {.uuid = client_.uuid, .label = client_.options.label},
                 [this] { return stats_.held_now != 0 || stats_.waiting_now != 0; },
-                [this] { notifications_.open_hint_channel(); }},
+                [this] { notifications_.open_hint_channel(); },
+                traces_ ? std::function{[this](time_point now) { return traces_->say(now); }} : nullptr},
       owed_{loop_, client_, log_,
             [this](owed_request const& request, time_point now) { send_owed(request, now); }},
       contention_{contention_parts{.loop = loop_,
@@ -164,6 +166,15 @@ net::settings core::make_connection_settings() {
   return made;
 }
 
+/// On etcd there are no records.
+std::unique_ptr<held_traces> core::make_traces() {
+  if (!client_.options.observer) return nullptr;
+  auto write = client_.deployment.etcd
+                   ? nullptr
+                   : std::function{[this](time_point now) { return presence_.say_traces(now); }};
+  return std::make_unique<held_traces>(loop_, std::move(write));
+}
+
 std::unique_ptr<moments> core::make_moments() {
   std::unique_ptr<recorder> history;
   std::unique_ptr<observation> observed;
@@ -171,7 +182,7 @@ std::unique_ptr<moments> core::make_moments() {
     history = std::make_unique<recorder>(loop_, client_, stats_, log_, [this] { return backend_->up(); });
   if (client_.options.observer) observed = std::make_unique<observation>(loop_, client_);
   if (!history && !observed) return nullptr;
-  return std::make_unique<moments>(std::move(history), std::move(observed));
+  return std::make_unique<moments>(std::move(history), std::move(observed), traces_.get());
 }
 
 void core::record_number(history::event happened, history::kind of, std::string_view name,

@@ -91,6 +91,7 @@ class core : public std::enable_shared_from_this<core> {
  private:
   [[nodiscard]] std::unique_ptr<lock_backend> make_backend(topology::deployment_maker const& make_deployment);
   [[nodiscard]] net::settings make_connection_settings();
+  [[nodiscard]] std::unique_ptr<held_traces> make_traces();
   [[nodiscard]] std::unique_ptr<moments> make_moments();
   [[nodiscard]] notifications::events on_messages();
   void on_moved(std::string const& server);
@@ -116,7 +117,8 @@ class core : public std::enable_shared_from_this<core> {
   deferred_log log_{loop_, client_.options.log};
   client_stats stats_;
   std::unique_ptr<lock_backend> const backend_;
-  std::unique_ptr<moments> const moments_;  ///< null: nobody wants to know
+  std::unique_ptr<held_traces> const traces_;  ///< null: there is no observer
+  std::unique_ptr<moments> const moments_;     ///< null: nobody wants to know
   // When the last queue goes, this engine doesn't end: the caller that drops it keeps the engine for the
   // length of its call.
   lock_queues queues_{this, client_, [this] { self_.reset(); }};
@@ -126,7 +128,7 @@ class core : public std::enable_shared_from_this<core> {
   acknowledgements acknowledgements_{*backend_, client_};
   notifications notifications_;
   presence presence_;
-  busy_report busy_report_{client_};
+  busy_report busy_report_{client_, traces_.get()};
   delayed_calls delayed_{loop_};
   late_responses late_responses_;
   owed_requests owed_;

@@ -121,6 +121,7 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   next.renewals_left = old.renewals_left;
   if (old.options().watchdog && next.renewals_left != 0)
     next.renew_at = sent_at + old.effective().renewal_interval;
+  next.trace_said = old.trace_said;
   holders_.open(next, now);
   if (old.thread != 0) holders_.give_to(old.thread, next);
   next.inherit(old);

@@ -183,21 +183,26 @@ std::optional<busy_info> lock_calls::last_busy(lock_queue const& queue) {
   std::optional<busy_info> result;
   {
     reactor::lock const hold{loop_.mutex()};
-    result = busy_report_.latest(queue, boot_clock::now());
+    auto const now = boot_clock::now();
+    result = busy_report_.latest(queue, now);
+    if (!result || !busy_report_.wants_record(result->holder, now)) return result;
   }
-  if (!result || !result->holder.host.empty()) return result;
   auto& holder = result->holder;
   auto const uuid = uuid_of(holder.owner);
   if (uuid.empty() || busy_report_.describe_if_own(holder)) return result;
+  client_record record;
   try {
     auto const key = names::client_record(uuid);
     std::string_view const command[]{"HGETALL", key};
-    holder = read_record(std::string{holder.owner}, server_.ask(command, key));
+    record = read_record(server_.ask(command, key));
   } catch (error const&) {
     return result;
   }
+  if (record.process.host.empty() && !holder.host.empty()) return result;  // it was there before
+  std::string const client{uuid};
+  holder = record.of(std::move(holder.owner));
   reactor::lock const hold{loop_.mutex()};
-  busy_report_.remember(holder);
+  busy_report_.remember(client, std::move(record), boot_clock::now());
   return result;
 }
 

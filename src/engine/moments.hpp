@@ -6,18 +6,21 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/held_traces.hpp"
 #include "engine/observation.hpp"
 #include "engine/recorder.hpp"
 
 namespace holdfast::engine {
 
 /// The one place to which the parts of an engine tell what happens, for the history of the client and for its
-/// observer. There is one if either is; the parts have a pointer, which is null otherwise. All under the
-/// client's lock; `now` is the time of the event.
+/// observer, whose traces are said to others. There is one if either is; the parts have a pointer, which is
+/// null otherwise. All under the client's lock; `now` is the time of the event.
 class moments {
  public:
-  moments(std::unique_ptr<recorder> history, std::unique_ptr<observation> observed) noexcept
-      : history_{std::move(history)}, observed_{std::move(observed)} {}
+  /// `traces`: null without an observer.
+  moments(std::unique_ptr<recorder> history, std::unique_ptr<observation> observed,
+          held_traces* traces = nullptr) noexcept
+      : history_{std::move(history)}, observed_{std::move(observed)}, traces_{traces} {}
 
   void asked(waiter& caller, time_point now) noexcept {
     if (history_) history_->asked(caller, now);
@@ -44,6 +47,9 @@ class moments {
   void finished(waiter const& caller, time_point now) noexcept {
     if (history_) history_->finished(caller, now);
     if (observed_) observed_->finished(caller, now);
+    if (traces_ != nullptr && caller.observed && !caller.observed->trace.empty() && caller.lease &&
+        caller.lease->status() == lease_state::state::held)
+      traces_->begun(*caller.lease, caller.observed->trace, now);
   }
   /// It has become of another lease, without a wait.
   void turned_into(lease_state const& lease, time_point now) noexcept {
@@ -66,14 +72,17 @@ class moments {
   void kept(lease_state const& lease, time_point until, time_point now) noexcept {
     if (history_) history_->kept(lease, until, now);
     if (observed_) observed_->kept(lease, now);
+    if (traces_ != nullptr) traces_->ended(lease, now);
   }
   void released(lease_state const& lease, time_point now) noexcept {
     if (history_) history_->released(lease, now);
     if (observed_) observed_->released(lease, now);
+    if (traces_ != nullptr) traces_->ended(lease, now);
   }
   void lost(lease_state const& lease, loss_cause cause, time_point now) noexcept {
     if (history_) history_->lost(lease, cause, now);
     if (observed_) observed_->lost(lease, cause, now);
+    if (traces_ != nullptr) traces_->ended(lease, now);
   }
   /// A number under a name: permits, or the count of a latch.
   void numbered(history::event happened, history::kind of, std::string_view name, std::int64_t number,
@@ -109,6 +118,7 @@ class moments {
  private:
   std::unique_ptr<recorder> const history_;
   std::unique_ptr<observation> const observed_;
+  held_traces* const traces_;
 };
 
 }  // namespace holdfast::engine

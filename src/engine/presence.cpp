@@ -33,12 +33,13 @@ process_info describe_self(std::string const& label) {
 }
 
 presence::presence(reactor::loop& loop, lock_backend& backend, identity self, std::function<bool()> wanted,
-                   std::function<void()> open)
+                   std::function<void()> open, std::function<std::string(time_point)> traces)
     : loop_{loop},
       backend_{backend},
       identity_{std::move(self)},
       wanted_{std::move(wanted)},
       open_{std::move(open)},
+      traces_{std::move(traces)},
       timer_{[this] { look(); }} {}
 
 void presence::start(time_point now) noexcept { loop_.arm(timer_, now + settling); }
@@ -62,6 +63,12 @@ void presence::introduce(time_point now, scripting::send_options send) noexcept 
   touch(now);
 }
 
+bool presence::say_traces(time_point now) {
+  if (refused_) return false;
+  announce(now, {.give_up = now + between_records});
+  return true;
+}
+
 void presence::stay_until(time_point when, time_point now) noexcept {
   stays_until_ = std::max(stays_until_, when);
   touch(now);
@@ -78,6 +85,7 @@ void presence::announce(time_point now, scripting::send_options send) {
   auto const stays = std::chrono::ceil<milliseconds>(stays_until_ - now);
   auto const self = describe_self(identity_.label);
   auto const record = names::client_record(identity_.uuid);
+  auto const traces = traces_ ? traces_(now) : std::string{};
   announced_ = true;
   announced_at_ = now;
   backend_.run(
@@ -86,7 +94,8 @@ void presence::announce(time_point now, scripting::send_options send) {
                                 .host = self.host,
                                 .pid = self.pid,
                                 .program = self.program,
-                                .label = self.label}(),
+                                .label = self.label,
+                                .traces = traces}(),
       [this](net::response&& response) {
         auto const refused = response.reply.is_error();
         if (refused || response.failure) announced_at_ = {};

@@ -24,9 +24,10 @@ class presence {
     std::string label;
   };
 
-  /// `wanted` tells whether anything is held or waited for. `open` opens the hint channel.
+  /// `wanted` tells whether anything is held or waited for. `open` opens the hint channel. `traces`: see
+  /// held_traces::say; null: this client says none.
   presence(reactor::loop& loop, lock_backend& backend, identity self, std::function<bool()> wanted,
-           std::function<void()> open);
+           std::function<void()> open, std::function<std::string(time_point)> traces = nullptr);
 
   /// Something is held, or waited for.
   void touch(time_point now) noexcept {
@@ -36,6 +37,9 @@ class presence {
   /// A lock is about to be asked for: the record goes ahead, unless it was written a short time ago. It waits
   /// for the server for as long as that request (`send`). Without memory it is written later.
   void introduce(time_point now, scripting::send_options send) noexcept;
+
+  /// There are traces to say. False: the server refuses records. Throws std::bad_alloc.
+  bool say_traces(time_point now);
 
   /// A key is kept until `when`: its holder can be named until then.
   void stay_until(time_point when, time_point now) noexcept;
@@ -57,6 +61,7 @@ class presence {
   identity identity_;
   std::function<bool()> wanted_;
   std::function<void()> open_;
+  std::function<std::string(time_point)> traces_;
   reactor::timer timer_;
   time_point stays_until_{};
   bool announced_ = false;     ///< it may have been written

@@ -17,14 +17,15 @@ void shared_holders::open(lease_state& first, time_point now) {
              .acquired_at = now,
              .deadline = first.deadline(),
              .renew_at = first.renew_at,
-             .options = effective_options_ptr{&first.effective()}};
+             .options = effective_options_ptr{&first.effective()},
+             .trace_said = first.trace_said};
 }
 
 lease_state_ptr shared_holders::join(lock_queue& queue, effective_options_ptr const& options,
                                      time_point now) {
   auto const known = sizes_.find(newest_.number);
   auto const& wanted = options->options;
-  if (known == sizes_.end() || !shareable(wanted)) return {};
+  if (known == sizes_.end() || !shareable(wanted) || newest_.trace_said) return {};
   if (options != newest_.options && wanted != newest_.options->options) return {};
   auto const join_time =
       std::min<std::chrono::nanoseconds>(wanted.handoff_time, queue.lock_recipe().join_time);

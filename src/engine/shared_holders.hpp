@@ -51,6 +51,7 @@ class shared_holders {
     time_point renew_at{};
     effective_options_ptr options{};
     int joined = 0;
+    bool trace_said = false;
   } newest_;
 };
 

@@ -4,7 +4,6 @@
 
 #include "base/distinct.hpp"
 #include "engine/failure.hpp"
-#include "engine/record.hpp"
 #include "inspect/slot_parts.hpp"
 #include "script/names.hpp"
 #include "scripts/inspect.hpp"
@@ -91,7 +90,10 @@ call look_at_several(std::span<std::string const> names, engine::publishing publ
 }
 
 void directory::forget_unknown() {
-  std::erase_if(known_, [](auto const& each) { return each.second.host.empty() && each.second.pid == 0; });
+  std::erase_if(known_, [](auto const& each) {
+    auto const& [process, traces] = each.second;
+    return traces || (process.host.empty() && process.pid == 0);
+  });
 }
 
 void directory::read(std::span<std::string const> uuids, std::string_view about) {
@@ -112,7 +114,7 @@ void directory::read(std::span<std::string const> uuids, std::string_view about)
   auto const replies = ask_all(server_, questions, about);
   for (std::size_t i = 0; i != asked.size(); ++i) {
     for (std::size_t j = 0; j != std::min(asked[i].size(), replies[i].size()); ++j)
-      known_.insert_or_assign(uuids[asked[i][j]], engine::read_record({}, replies[i][j]));
+      known_.insert_or_assign(uuids[asked[i][j]], engine::read_record(replies[i][j]));
   }
 }
 
@@ -129,9 +131,7 @@ void directory::complete(std::span<process_info* const> processes, std::string_v
   for (auto* const process : processes) {
     auto const found = known_.find(std::string{engine::uuid_of(process->owner)});
     if (found == known_.end()) continue;
-    auto owner = std::move(process->owner);
-    *process = found->second;
-    process->owner = std::move(owner);
+    *process = found->second.of(std::move(process->owner));
   }
 }
 

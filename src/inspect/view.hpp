@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/core.hpp"
+#include "engine/record.hpp"
 #include "resp/reply.hpp"
 #include "script/call.hpp"
 
@@ -59,7 +60,8 @@ class directory {
   void complete(std::span<lock_state* const> states, std::string_view about,
                 std::size_t named_holders = pipeline_length);
 
-  /// Those without a record are asked for again: it may have been written since.
+  /// Those without a record are asked for again: it may have been written since. So are those that say which
+  /// work holds their leases.
   void forget_unknown();
   /// How many requests this object has sent.
   [[nodiscard]] std::size_t requests() const noexcept { return requests_; }
@@ -68,7 +70,7 @@ class directory {
   void read(std::span<std::string const> uuids, std::string_view about);
 
   engine::core& server_;
-  std::unordered_map<std::string, process_info> known_{};  ///< by client uuid
+  std::unordered_map<std::string, engine::client_record> known_{};  ///< by client uuid
   std::size_t requests_ = 0;
 };
 

@@ -95,9 +95,14 @@ net::meaning read_announce(spoken_call const& call, form_context const& /*contex
   }
   if (now.step == last_vote_step) return net::meaning::answer(integer_reply(1), true);
   auto const record = call.keys[0];
+  auto const traces = call.args[5];
   net::exchange next{.replies = 3, .step = last_vote_step};
   resp::append_command(next.bytes, {"HSET", record, "host", call.args[1], "pid", call.args[2], "program",
                                     call.args[3], "label", call.args[4]});
+  if (!traces.empty()) {
+    resp::append_command(next.bytes, {"HSET", record, "traces", traces});
+    next.replies = 4;
+  }
   resp::append_command(next.bytes, {"HSETNX", record, "since", std::to_string(microseconds_in(replies[0]))});
   resp::append_command(next.bytes, {"PEXPIRE", record, call.args[0]});
   return net::meaning::go_on(std::move(next));

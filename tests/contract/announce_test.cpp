@@ -11,13 +11,14 @@ using testing::Le;
 
 std::string const record = names::client_record(caller.substr(0, 36));
 
-holdfast::call announce(std::string_view label) {
+holdfast::call announce(std::string_view label, std::string_view traces = "") {
   return holdfast::scripts::client::announce{.record = {record},
                                              .ttl_ms = minute,
                                              .host = "web-3",
                                              .pid = 812,
                                              .program = "importer",
-                                             .label = label}();
+                                             .label = label,
+                                             .traces = traces}();
 }
 
 std::string field(raw_redis& raw, std::string const& name) {
@@ -43,6 +44,18 @@ TEST(announce_script, keeps_the_time_when_it_was_said_first) {
   EXPECT_THAT(raw.command(eval(announce("later"))), is(1));
   EXPECT_EQ(field(raw, "since"), since);
   EXPECT_EQ(field(raw, "label"), "later");
+}
+
+TEST(announce_script, says_which_work_holds_the_leases_of_a_client_now) {
+  auto raw = empty_server().raw();
+  raw.command(eval(announce("", "")));
+  EXPECT_FALSE(raw.command({"HEXISTS", record, "traces"}).integer) << "it never says any";
+  EXPECT_THAT(raw.command(eval(announce("", "1=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"))),
+              is(1));
+  EXPECT_EQ(field(raw, "traces"), "1=00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+  EXPECT_THAT(raw.pttl(record), AllOf(Gt(minute / 2), Le(minute)));
+  EXPECT_THAT(raw.command(eval(announce("", "-"))), is(1));
+  EXPECT_EQ(field(raw, "traces"), "-");
 }
 
 TEST(announce_script, leaves_a_key_of_another_type_alone) {

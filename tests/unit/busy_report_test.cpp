@@ -7,6 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr auto a_trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 constexpr auto a_uuid = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
 class a_busy_report : public engine_parts {
@@ -25,7 +26,7 @@ class a_busy_report : public engine_parts {
     queue_->contender->last = {std::move(reply), boot_clock::now()};
   }
   [[nodiscard]] std::optional<busy_info> seen_by(waiter const& caller) const {
-    return obstacle_of(caller, client_, boot_clock::now());
+    return obstacle_of(caller, client_, nullptr, boot_clock::now());
   }
 
   lock_queue_ptr queue_;
@@ -108,17 +109,68 @@ TEST_F(a_busy_report, has_the_record_of_the_holders_client_once_that_was_read) {
   ASSERT_TRUE(info);
   EXPECT_TRUE(info->holder.host.empty());
   EXPECT_FALSE(report_.describe_if_own(info->holder));
-  report_.remember({.owner = std::string{a_uuid} + ":5", .host = "web-3"});
+  EXPECT_TRUE(report_.wants_record(info->holder, boot_clock::now()));
+  report_.remember(a_uuid, {.process = {.host = "web-3"}}, boot_clock::now());
   info = report_.latest(*queue_, boot_clock::now());
   EXPECT_EQ(info->holder.host, "web-3");
   EXPECT_EQ(info->holder.owner, std::string{a_uuid} + ":9");
+  clock_.advance(1h);
+  EXPECT_FALSE(report_.wants_record(info->holder, boot_clock::now()));
+}
+
+TEST_F(a_busy_report, has_the_trace_that_the_record_says_of_that_lease) {
+  hear_of(std::string{a_uuid} + ":9");
+  report_.note(first_, boot_clock::now());
+  report_.remember(a_uuid, {.process = {.host = "web-3"}, .traces = std::string{"9="} + a_trace},
+                   boot_clock::now());
+  EXPECT_EQ(report_.latest(*queue_, boot_clock::now())->holder.trace, a_trace);
+  queue_->contender->last.reply.holder = std::string{a_uuid} + ":10";
+  report_.note(first_, boot_clock::now());
+  auto const next = report_.latest(*queue_, boot_clock::now());
+  EXPECT_EQ(next->holder.host, "web-3");
+  EXPECT_EQ(next->holder.trace, "") << "it is another lease";
+}
+
+TEST_F(a_busy_report, wants_a_record_again_that_may_say_the_trace_by_now) {
+  hear_of(std::string{a_uuid} + ":9");
+  report_.note(first_, boot_clock::now());
+  report_.remember(a_uuid, {.process = {.host = "web-3"}, .traces = "-"}, boot_clock::now());
+  auto const info = report_.latest(*queue_, boot_clock::now());
+  clock_.advance(499ms);
+  EXPECT_FALSE(report_.wants_record(info->holder, boot_clock::now()));
+  clock_.advance(1ms);
+  EXPECT_TRUE(report_.wants_record(info->holder, boot_clock::now()));
+}
+
+TEST_F(a_busy_report, has_the_trace_of_a_holder_in_this_process) {
+  held_traces traces{loop_, nullptr};
+  busy_report const report{client_, &traces};
+  auto const lease = make_lease(queue_, 7);
+  traces.begun(*lease, a_trace, boot_clock::now());
+  queue_->holder = lease.get();
+  auto const info = report.latest(*queue_, boot_clock::now());
+  queue_->holder = nullptr;
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->holder.trace, a_trace);
+}
+
+TEST_F(a_busy_report, has_the_trace_of_permits_in_this_process) {
+  held_traces traces{loop_, nullptr};
+  busy_report const report{client_, &traces};
+  auto const lease = make_lease(queue_, 7);
+  traces.begun(*lease, a_trace, boot_clock::now());
+  hear_of(client_.owner_id(7));
+  auto const info = report.latest(*queue_, boot_clock::now());
+  ASSERT_TRUE(info);
+  EXPECT_EQ(info->holder.trace, a_trace);
 }
 
 TEST_F(a_busy_report, describes_a_holder_of_this_client_without_asking) {
-  process_info holder{.owner = client_.owner_id(7)};
+  process_info holder{.owner = client_.owner_id(7), .trace = a_trace};
   EXPECT_TRUE(report_.describe_if_own(holder));
   EXPECT_FALSE(holder.host.empty());
   EXPECT_EQ(holder.owner, client_.owner_id(7));
+  EXPECT_EQ(holder.trace, a_trace);
 }
 
 }  // namespace

@@ -57,6 +57,12 @@ TEST_F(a_lease_that_ends, goes_to_no_caller_without_a_token_for_it) {
   EXPECT_FALSE(goes_to_next());
 }
 
+/// Others would take the next caller for the work of this one.
+TEST_F(a_lease_that_ends, goes_to_no_caller_once_its_trace_is_said) {
+  lease_->trace_said = true;
+  EXPECT_FALSE(goes_to_next());
+}
+
 TEST_F(a_lease_that_ends, goes_back_after_so_many_handoffs_or_so_much_time) {
   queue_->handoffs = 64;
   EXPECT_FALSE(goes_to_next());

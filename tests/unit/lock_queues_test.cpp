@@ -72,6 +72,14 @@ TEST_F(leases_of_a_client, share_an_acquisition_where_their_kind_allows_that) {
   EXPECT_EQ(holders_.any_shared(), nullptr);
 }
 
+TEST_F(leases_of_a_client, share_no_acquisition_whose_trace_was_said_before_it_was_downgraded) {
+  auto const first = make_lease(queue_, 1);
+  first->trace_said = true;
+  holders_.open(*first, boot_clock::now());
+  EXPECT_FALSE(holders_.join(*queue_, effective_options_ptr{new effective_options{{}}}, boot_clock::now()));
+  EXPECT_TRUE(holders_.leave(*first));
+}
+
 TEST_F(leases_of_a_client, are_found_by_their_number) {
   auto const queue = pin();
   auto const lease = make_lease(queue, 1);

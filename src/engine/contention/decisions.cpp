@@ -74,6 +74,7 @@ bool believes(lock_queue const& queue, granted const& grant, bool trusted, time_
 bool may_hand_over(lock_queue const& queue, lease_state const& from, time_point now) noexcept {
   if (queue.waiters.empty() || from.tokens_left <= 0 || queue.lock_recipe().sharing != sharing::exclusive)
     return false;
+  if (from.trace_said) return false;
   auto const& wanted = queue.waiters.front().options->options;
   if (std::cmp_greater_equal(queue.handoffs, wanted.handoff_limit) ||
       now - queue.held_here_since >= wanted.handoff_time)

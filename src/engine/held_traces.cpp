@@ -1,0 +1,91 @@
+#include "engine/held_traces.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "base/traceparent.hpp"
+
+namespace holdfast::engine {
+namespace {
+
+/// Short work costs no request; the record is written no more often for traces.
+constexpr std::chrono::milliseconds settling{500};
+/// A waiter reads the record whole.
+constexpr int most_said = 16;
+
+/// Readers that share an acquisition aren't told from one another by its number.
+bool has_a_number_of_its_own(lease_state const& lease) noexcept {
+  auto const sharing = lease.queue().lock_recipe().sharing;
+  return sharing == sharing::exclusive || sharing == sharing::counted;
+}
+
+}  // namespace
+
+held_traces::held_traces(reactor::loop& loop, std::function<bool(time_point)> write)
+    : loop_{loop}, write_{std::move(write)}, timer_{[this] { look(boot_clock::now()); }} {}
+
+template <class F>
+void held_traces::for_each_of_oldest(F f) const {
+  auto count = 0;
+  for (auto const& each : by_age_) {
+    if (count++ == most_said) return;
+    f(each);
+  }
+}
+
+void held_traces::begun(lease_state& lease, std::string_view trace, time_point now) noexcept try {
+  if (!has_a_number_of_its_own(lease) || !is_traceparent(trace)) return;
+  auto const [place, added] = known_.try_emplace(&lease, lease, trace, now);
+  if (!added) return;
+  by_age_.push_back(place->second);
+  if (write_ && !timer_.armed()) loop_.arm(timer_, now + settling);
+} catch (std::bad_alloc const&) {
+  return;
+}
+
+/// One of those behind it may be said in its place.
+void held_traces::ended(lease_state const& lease, time_point now) noexcept {
+  auto const place = known_.find(&lease);
+  if (place == known_.end()) return;
+  known_.erase(place);
+  if (lease.trace_said && write_ && !by_age_.empty() && !timer_.armed()) loop_.arm(timer_, now + settling);
+}
+
+void held_traces::look(time_point now) {
+  auto next = time_point::max();
+  for_each_of_oldest([&next](entry const& each) {
+    if (!each.lease.trace_said) next = std::min<time_point>(next, each.since + settling);
+  });
+  if (next == time_point::max()) return;
+  loop_.arm(timer_, std::max<time_point>(next, now + settling));
+  if (next > now || write_(now)) return;
+  write_ = nullptr;
+  timer_.disarm();
+}
+
+std::string held_traces::say(time_point now) {
+  std::string said;
+  for_each_of_oldest([&](entry const& each) {
+    if (each.since + settling > now) return;
+    if (!said.empty()) said += ' ';
+    said.append(std::to_string(each.lease.number())).append(1, '=').append(each.trace);
+    each.lease.trace_said = true;
+  });
+  return said.empty() ? "-" : said;
+}
+
+std::string held_traces::of(lease_state const& lease) const {
+  auto const place = known_.find(&lease);
+  return place == known_.end() ? std::string{} : place->second.trace;
+}
+
+std::string held_traces::of(std::uint64_t number) const {
+  std::string found;
+  for_each_of_oldest([&](entry const& each) {
+    if (each.lease.number() == number) found = each.trace;
+  });
+  return found;
+}
+
+}  // namespace holdfast::engine

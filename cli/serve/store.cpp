@@ -16,7 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 std::size_t bytes_of(process_info const& process) {
-  return process.owner.size() + process.host.size() + process.program.size() + process.label.size();
+  return process.owner.size() + process.host.size() + process.program.size() + process.label.size() +
+         process.trace.size();
 }
 
 std::size_t bytes_of(lock_state const& lock) {

@@ -40,6 +40,7 @@ json owner_json(process_info const& process) {
       .set_unless_zero("pid", process.pid)
       .set_unless_empty("program", process.program)
       .set_unless_empty("label", process.label);
+  if (!process.trace.empty()) object.set("trace", process.trace);
   return object;
 }
 

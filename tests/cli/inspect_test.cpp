@@ -87,6 +87,15 @@ TEST_F(inspect, prints_one_object_as_json) {
   EXPECT_GE(all[0].at("queue")[0].at("waited_ms"), 5'500);
 }
 
+TEST_F(inspect, names_the_trace_of_the_holder_in_its_json) {
+  constexpr auto trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  hold("orders");
+  hold("other", std::string{uuid} + ":2");
+  redis.command({"HSET", holdfast::names::client_record(uuid), "traces", std::string{"1="} + trace});
+  EXPECT_EQ(objects(output_of({"inspect", "--json", "orders"}))[0].at("holder").at("trace"), trace);
+  EXPECT_FALSE(objects(output_of({"inspect", "--json", "other"}))[0].at("holder").contains("trace"));
+}
+
 TEST_F(inspect, says_what_is_no_lock_of_holdfast) {
   EXPECT_THAT(output_of({"inspect", "orders"}, 1), HasSubstr("kind      free: nobody holds it\n"));
   redis.command({"SET", "orders", "redsync's value"});

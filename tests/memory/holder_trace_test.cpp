@@ -6,7 +6,6 @@
 #include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/observer.hpp>
-#include <holdfast/shared_mutex.hpp>
 #include <holdfast/testing.hpp>
 #include <memory>
 #include <string>
@@ -82,16 +81,6 @@ TEST_F(holder_in_memory, says_sixteen_and_more_when_those_have_ended) {
   leases.front().release();
   time.advance(500ms);
   EXPECT_EQ(seen("orders16"), hears->traced);
-}
-
-TEST_F(holder_in_memory, shares_nothing_that_was_said_with_other_readers) {
-  shared_mutex m{redis, "orders", {.handoff_time = 1h}};
-  auto writes = m.acquire();
-  time.advance(1s);
-  ASSERT_EQ(seen(), hears->traced);
-  auto first = m.downgrade(std::move(writes));
-  auto const second = m.acquire_shared();
-  EXPECT_NE(second.owner(), first.owner());
 }
 
 TEST_F(holder_in_memory, says_nothing_that_is_no_traceparent) {

@@ -83,8 +83,9 @@ std::optional<busy_info> busy_report::latest(lock_queue const& queue, time_point
   auto& holder = info->holder;
   if (knows_client_of(holder.owner)) {
     holder = known_.of(std::move(holder.owner));
-  } else if (traces_ != nullptr && holder.trace.empty() && uuid_of(holder.owner) == client_.uuid) {
-    // Permits, which have many holders.
+  } else if (traces_ != nullptr && holder.trace.empty() && uuid_of(holder.owner) == client_.uuid &&
+             queue.lock_recipe().sharing == sharing::counted) {
+    // They have many holders. Others hand a number over, and a report may be older than that.
     holder.trace = traces_->of(leading_number<std::uint64_t>(holder.owner.substr(client_.uuid.size() + 1)));
   }
   return info;

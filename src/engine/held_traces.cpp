@@ -15,9 +15,9 @@ constexpr std::chrono::milliseconds settling{500};
 constexpr int most_said = 16;
 
 /// Readers that share an acquisition aren't told from one another by its number.
-bool has_a_number_of_its_own(lease_state const& lease) noexcept {
+bool may_share_its_number(lease_state const& lease) noexcept {
   auto const sharing = lease.queue().lock_recipe().sharing;
-  return sharing == sharing::exclusive || sharing == sharing::counted;
+  return sharing != sharing::exclusive && sharing != sharing::counted;
 }
 
 }  // namespace
@@ -35,9 +35,9 @@ void held_traces::for_each_of_oldest(F f) const {
 }
 
 void held_traces::begun(lease_state& lease, std::string_view trace, time_point now) noexcept try {
-  if (!has_a_number_of_its_own(lease) || !is_traceparent(trace)) return;
-  auto const [place, added] = known_.try_emplace(&lease, lease, trace, now);
-  if (!added) return;
+  if (may_share_its_number(lease) || !is_traceparent(trace)) return;
+  auto const [place, added] = known_.try_emplace(lease.number(), lease, trace, now);
+  if (!added || lease.is_heir) return;
   by_age_.push_back(place->second);
   if (write_ && !timer_.armed()) loop_.arm(timer_, now + settling);
 } catch (std::bad_alloc const&) {
@@ -46,16 +46,27 @@ void held_traces::begun(lease_state& lease, std::string_view trace, time_point n
 
 /// One of those behind it may be said in its place.
 void held_traces::ended(lease_state const& lease, time_point now) noexcept {
-  auto const place = known_.find(&lease);
-  if (place == known_.end()) return;
+  auto const place = known_.find(lease.number());
+  if (place == known_.end() || place->second.lease != &lease) return;
   known_.erase(place);
   if (lease.trace_said && write_ && !by_age_.empty() && !timer_.armed()) loop_.arm(timer_, now + settling);
+}
+
+/// One that is said shares its number with nobody.
+void held_traces::goes_on_as(lease_state const& old, lease_state& next) noexcept {
+  auto const place = known_.find(old.number());
+  if (place == known_.end() || place->second.lease != &old) return;
+  if (may_share_its_number(next) && !next.trace_said) {
+    known_.erase(place);
+  } else {
+    place->second.lease = &next;
+  }
 }
 
 void held_traces::look(time_point now) {
   auto next = time_point::max();
   for_each_of_oldest([&next](entry const& each) {
-    if (!each.lease.trace_said) next = std::min<time_point>(next, each.since + settling);
+    if (!each.lease->trace_said) next = std::min<time_point>(next, each.since + settling);
   });
   if (next == time_point::max()) return;
   loop_.arm(timer_, std::max<time_point>(next, now + settling));
@@ -69,23 +80,20 @@ std::string held_traces::say(time_point now) {
   for_each_of_oldest([&](entry const& each) {
     if (each.since + settling > now) return;
     if (!said.empty()) said += ' ';
-    said.append(std::to_string(each.lease.number())).append(1, '=').append(each.trace);
-    each.lease.trace_said = true;
+    said.append(std::to_string(each.lease->number())).append(1, '=').append(each.trace);
+    each.lease->trace_said = true;
   });
   return said.empty() ? "-" : said;
 }
 
 std::string held_traces::of(lease_state const& lease) const {
-  auto const place = known_.find(&lease);
-  return place == known_.end() ? std::string{} : place->second.trace;
+  auto const place = known_.find(lease.number());
+  return place == known_.end() || place->second.lease != &lease ? std::string{} : place->second.trace;
 }
 
 std::string held_traces::of(std::uint64_t number) const {
-  std::string found;
-  for_each_of_oldest([&](entry const& each) {
-    if (each.lease.number() == number) found = each.trace;
-  });
-  return found;
+  auto const place = known_.find(number);
+  return place == known_.end() ? std::string{} : place->second.trace;
 }
 
 }  // namespace holdfast::engine

@@ -14,10 +14,11 @@
 namespace holdfast::engine {
 
 /// The traces of the leases that have one. Those that have been held for half a second are said in the
-/// client's record: the oldest, sixteen at the most. Such a lease isn't handed over within the process, nor
-/// shared; so a trace that is said by the number of an acquisition is never that of other work, however old
-/// the record is, and needs not be taken back (docs/decisions/0046). All under the client's lock; `now` is
-/// the time of the event.
+/// client's record: the oldest, sixteen at the most. Only the first lease of an acquisition is said, and then
+/// it isn't handed over within the process, nor shared; so a trace that is said by the number of an
+/// acquisition is never that of other work, however old the record is, or the reply that has the number, and
+/// needs not be taken back (docs/decisions/0046). All under the client's lock; `now` is the time of the
+/// event.
 class held_traces {
  public:
   /// `write` writes the record, which asks say(). False: it can't be written, ever. Null: there is no record.
@@ -26,6 +27,8 @@ class held_traces {
   /// Without memory its trace stays unknown.
   void begun(lease_state& lease, std::string_view trace, time_point now) noexcept;
   void ended(lease_state const& lease, time_point now) noexcept;
+  /// See moments::goes_on_as.
+  void goes_on_as(lease_state const& old, lease_state& next) noexcept;
 
   /// For the record: "17=00-4bf9… 23=00-5ac0…"; "-" if there is nothing to say. From here on those leases
   /// count as said.
@@ -33,15 +36,15 @@ class held_traces {
 
   // Empty: unknown. May throw std::bad_alloc.
   [[nodiscard]] std::string of(lease_state const& lease) const;
-  /// Of those that are said, or will be next.
+  /// Of the lease that has this number now.
   [[nodiscard]] std::string of(std::uint64_t number) const;
 
  private:
   struct entry
       : boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::auto_unlink>> {
     entry(lease_state& held, std::string_view of_its_work, time_point begun_at)
-        : lease{held}, trace{of_its_work}, since{begun_at} {}
-    lease_state& lease;
+        : lease{&held}, trace{of_its_work}, since{begun_at} {}
+    lease_state* lease;
     std::string trace;
     time_point since;
   };
@@ -52,8 +55,9 @@ class held_traces {
 
   reactor::loop& loop_;
   std::function<bool(time_point)> write_;
-  std::unordered_map<lease_state const*, entry> known_;
-  boost::intrusive::list<entry, boost::intrusive::constant_time_size<false>> by_age_;  ///< the oldest first
+  std::unordered_map<std::uint64_t, entry> known_;  ///< by number
+  /// Of those that may be said, the oldest first.
+  boost::intrusive::list<entry, boost::intrusive::constant_time_size<false>> by_age_;
   reactor::timer timer_;  ///< armed while one of the oldest isn't said
 };
 

@@ -122,9 +122,11 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   if (old.options().watchdog && next.renewals_left != 0)
     next.renew_at = sent_at + old.effective().renewal_interval;
   next.trace_said = old.trace_said;
+  next.is_heir = old.is_heir;
   holders_.open(next, now);
   if (old.thread != 0) holders_.give_to(old.thread, next);
   next.inherit(old);
+  if (moments_ != nullptr) moments_->goes_on_as(old, next);
   (void)ends_.finish_here(old, now);
   ++stats_.held_now;
   if (moments_ != nullptr) moments_->turned_into(next, now);

@@ -151,7 +151,9 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   std::int32_t renewals_left = -1;  ///< negative: no limit
   bool renewing = false;            ///< a request that sets the ttl is under way
   bool provisional : 1 = false;     ///< granted by message: the server has another ttl until it is renewed
-  bool trace_said : 1 = false;  ///< by its number, which no lease of another caller may get; see held_traces
+  // See held_traces.
+  bool trace_said : 1 = false;  ///< by its number, which no lease of another caller may get
+  bool is_heir : 1 = false;     ///< a lease of another caller had its number before
 
  private:
   // Placed here to fill a gap: a lease has to be small.

@@ -51,6 +51,10 @@ class moments {
         caller.lease->status() == lease_state::state::held)
       traces_->begun(*caller.lease, caller.observed->trace, now);
   }
+  /// The work of `old` goes on with `next`, which has its number; `old` ends next.
+  void goes_on_as(lease_state const& old, lease_state& next) noexcept {
+    if (traces_ != nullptr) traces_->goes_on_as(old, next);
+  }
   /// It has become of another lease, without a wait.
   void turned_into(lease_state const& lease, time_point now) noexcept {
     if (history_) history_->turned_into(lease, now);

@@ -5,36 +5,18 @@
 #include <chrono>
 #include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
-#include <holdfast/observer.hpp>
-#include <holdfast/testing.hpp>
-#include <memory>
+#include <holdfast/shared_mutex.hpp>
 #include <string>
 #include <vector>
+
+#include "memory/tracing.hpp"
 
 namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
 
-struct tracer final : observer {
-  [[nodiscard]] std::string_view name() const noexcept override { return "tracer"; }
-  void on_event(lock_event const& /*event*/) override {}
-  [[nodiscard]] std::string trace() override { return traced; }
-
-  std::string traced{"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"};
-};
-
-struct holder_in_memory : testing::Test {
-  [[nodiscard]] std::string seen(std::string const& name = "orders") {
-    return inspect(other, name).holder.trace;
-  }
-
-  memory::manual_clock time;
-  memory::deployment servers;
-  std::shared_ptr<tracer> hears = std::make_shared<tracer>();
-  client redis = servers.connect({.observer = hears});
-  client other = servers.connect();
-};
+class holder_in_memory : public tracing_in_memory {};
 
 TEST_F(holder_in_memory, says_its_trace_after_half_a_second) {
   mutex m{redis, "orders"};
@@ -62,7 +44,7 @@ TEST_F(holder_in_memory, says_it_again_when_its_record_was_lost) {
   auto held = m.acquire();
   time.advance(1s);
   ASSERT_EQ(seen(), hears->traced);
-  ASSERT_TRUE(servers.lose("holdfast_client:" + redis.uuid()));
+  ASSERT_TRUE(servers.lose(record()));
   ASSERT_EQ(seen(), "");
   time.advance(21s);
   EXPECT_EQ(seen(), hears->traced);
@@ -89,6 +71,28 @@ TEST_F(holder_in_memory, says_nothing_that_is_no_traceparent) {
   auto const held = m.acquire();
   time.advance(1s);
   EXPECT_EQ(seen(), "");
+}
+
+TEST_F(holder_in_memory, says_it_of_a_writer_that_has_become_a_reader) {
+  shared_mutex m{redis, "orders"};
+  auto writing = m.acquire();
+  time.advance(1s);
+  auto const reading = m.downgrade(std::move(writing));
+  for (auto const wait : {0s, 21s}) {
+    time.advance(wait);
+    auto const holders = inspect(other, "orders").holders;
+    ASSERT_EQ(holders.size(), 1u);
+    EXPECT_EQ(holders[0].process.trace, hears->traced);
+  }
+}
+
+TEST_F(holder_in_memory, says_nothing_of_a_reader_that_others_may_join) {
+  shared_mutex m{redis, "orders"};
+  auto const reading = m.downgrade(m.acquire());
+  time.advance(21s);
+  auto const holders = inspect(other, "orders").holders;
+  ASSERT_EQ(holders.size(), 1u);
+  EXPECT_EQ(holders[0].process.trace, "");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "engine/busy_report.hpp"
 
 #include "unit/engine_parts.hpp"
+#include "wire/plain/permits.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -156,13 +157,29 @@ TEST_F(a_busy_report, has_the_trace_of_a_holder_in_this_process) {
 
 TEST_F(a_busy_report, has_the_trace_of_permits_in_this_process) {
   held_traces traces{loop_, nullptr};
-  busy_report const report{client_, &traces};
-  auto const lease = make_lease(queue_, 7);
+  busy_report report{client_, &traces};
+  auto const permits = pin(recipes::plain::permits, "permits");
+  recorded_waiter caller{permits};
+  permits->waiters.push_back(caller);
+  open_contender(*permits, 1);
+  permits->contender->last = {{.pttl = 5s, .holder = client_.owner_id(7)}, boot_clock::now()};
+  report.note(caller, boot_clock::now());
+  permits->waiters.clear();
+  auto const lease = make_lease(permits, 7);
   traces.begun(*lease, a_trace, boot_clock::now());
-  hear_of(client_.owner_id(7));
-  auto const info = report.latest(*queue_, boot_clock::now());
+  auto const info = report.latest(*permits, boot_clock::now());
   ASSERT_TRUE(info);
   EXPECT_EQ(info->holder.trace, a_trace);
+}
+
+TEST_F(a_busy_report, has_no_trace_of_a_number_that_may_be_of_another_lease_by_now) {
+  held_traces traces{loop_, nullptr};
+  busy_report report{client_, &traces};
+  hear_of(client_.owner_id(7));
+  report.note(first_, boot_clock::now());
+  auto const heir = make_lease(queue_, 7);
+  traces.begun(*heir, a_trace, boot_clock::now());
+  EXPECT_EQ(report.latest(*queue_, boot_clock::now())->holder.trace, "");
 }
 
 TEST_F(a_busy_report, describes_a_holder_of_this_client_without_asking) {

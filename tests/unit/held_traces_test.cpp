@@ -94,6 +94,42 @@ TEST_F(traces, are_not_said_where_they_are_none_or_would_be_of_several) {
   EXPECT_THAT(written_, testing::ElementsAre(std::string{"3="} + second_trace));
 }
 
+TEST_F(traces, are_not_said_of_a_lease_whose_number_another_one_had) {
+  std::vector<lease_state_ptr> heirs;
+  for (auto number = 1u; number != 17; ++number) {
+    auto const heir = heirs.emplace_back(make_lease(queue_, number));
+    heir->is_heir = true;
+    held_.begun(*heir, first_trace, boot_clock::now());
+  }
+  auto const first = begin(17);
+  pass(10s);
+  EXPECT_THAT(written_, testing::ElementsAre(std::string{"17="} + first_trace));
+  EXPECT_EQ(held_.of(*heirs[0]), first_trace) << "it is known here";
+}
+
+TEST_F(traces, go_on_with_a_lease_that_one_has_become) {
+  auto const lease = begin(1);
+  pass(500ms);
+  auto const next = make_lease(pin(recipes::plain::reader), 1);
+  next->trace_said = true;
+  held_.goes_on_as(*lease, *next);
+  end(lease);
+  EXPECT_EQ(held_.say(boot_clock::now()), std::string{"1="} + first_trace);
+  EXPECT_EQ(held_.of(*next), first_trace);
+  end(next);
+  EXPECT_EQ(held_.say(boot_clock::now()), "-");
+}
+
+TEST_F(traces, do_not_go_on_with_a_reader_that_others_may_join) {
+  auto const lease = begin(1);
+  auto const next = make_lease(pin(recipes::plain::reader), 1);
+  held_.goes_on_as(*lease, *next);
+  end(lease);
+  pass(10s);
+  EXPECT_THAT(written_, testing::IsEmpty());
+  EXPECT_EQ(held_.of(*next), "");
+}
+
 TEST_F(traces, are_not_said_again_and_again_to_a_server_that_refuses_them) {
   refused_ = true;
   auto const lease = begin(1);
@@ -102,6 +138,12 @@ TEST_F(traces, are_not_said_again_and_again_to_a_server_that_refuses_them) {
   pass(10s);
   EXPECT_EQ(written_.size(), 1u);
   EXPECT_FALSE(lease->trace_said);
+}
+
+TEST_F(traces, are_known_by_the_number_of_any_lease) {
+  std::vector<lease_state_ptr> leases;
+  for (auto number = 1u; number != 19; ++number) leases.push_back(begin(number));
+  EXPECT_EQ(held_.of(18), first_trace);
 }
 
 TEST_F(traces, are_known_at_once_in_this_process) {

@@ -173,6 +173,7 @@ bool grants::hand_over(lock_queue& queue, lease_state& from, time_point now) noe
   heir->renew_at = from.renew_at;
   heir->renewing = from.renewing;
   heir->provisional = from.provisional;
+  heir->is_heir = true;
   heir->tokens_left = from.tokens_left - 1;
   set_limits(*heir, now);
   if (from.renewing) from.set_heir(heir);

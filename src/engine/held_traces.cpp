@@ -70,9 +70,7 @@ void held_traces::look(time_point now) {
   });
   if (next == time_point::max()) return;
   loop_.arm(timer_, std::max<time_point>(next, now + settling));
-  if (next > now || write_(now)) return;
-  write_ = nullptr;
-  timer_.disarm();
+  if (next <= now && !write_(now)) timer_.disarm();
 }
 
 std::string held_traces::say(time_point now) {

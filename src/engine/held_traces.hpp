@@ -21,7 +21,8 @@ namespace holdfast::engine {
 /// event.
 class held_traces {
  public:
-  /// `write` writes the record, which asks say(). False: it can't be written, ever. Null: there is no record.
+  /// `write` writes the record, which asks say(). False: not now, but it is written later anyway. Null: there
+  /// is no record.
   held_traces(reactor::loop& loop, std::function<bool(time_point)> write);
 
   /// Without memory its trace stays unknown.

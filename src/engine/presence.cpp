@@ -22,6 +22,13 @@ constexpr std::chrono::milliseconds settling{500};
 constexpr std::chrono::seconds between_records{20};
 constexpr std::chrono::milliseconds record_ttl{60'000};
 
+/// Until a record that was refused is written again. A right may be granted some day; all else passes, as
+/// does a lack of memory, a full disk or a failover.
+std::chrono::nanoseconds pause_after(std::string_view refusal) noexcept {
+  if (is_transient(refusal)) return 0s;
+  return about_rights(refusal) ? std::chrono::nanoseconds{10min} : between_records / 2;
+}
+
 }  // namespace
 
 process_info describe_self(std::string const& label) {
@@ -49,7 +56,7 @@ void presence::look() {
   if (!wanted_() && stays_until_ <= now) return;
   loop_.arm(timer_, now + between_records);
   open_();
-  if (!refused_ && !announced_lately(now)) announce(now, {.give_up = now + between_records});
+  if (now >= tries_again_ && !announced_lately(now)) announce(now, {.give_up = now + between_records});
 }
 
 bool presence::announced_lately(time_point now) const noexcept {
@@ -57,14 +64,14 @@ bool presence::announced_lately(time_point now) const noexcept {
 }
 
 void presence::introduce(time_point now, scripting::send_options send) noexcept try {
-  if (refused_ || announced_lately(now)) return;
+  if (now < tries_again_ || announced_lately(now)) return;
   announce(now, send);
 } catch (std::bad_alloc const&) {
   touch(now);
 }
 
 bool presence::say_traces(time_point now) {
-  if (refused_) return false;
+  if (now < tries_again_) return false;
   announce(now, {.give_up = now + between_records});
   return true;
 }
@@ -99,14 +106,14 @@ void presence::announce(time_point now, scripting::send_options send) {
       [this](net::response&& response) {
         auto const refused = response.reply.is_error();
         if (refused || response.failure) announced_at_ = {};
-        refused_ = refused && !is_transient(response.reply.text);
+        tries_again_ = refused ? boot_clock::now() + pause_after(response.reply.text) : time_point{};
       },
       send);
 }
 
 void presence::end(time_point now) noexcept try {
   timer_.disarm();
-  if (refused_) return;
+  if (now < tries_again_) return;
   if (stays_until_ > now) {
     announce(now, {.give_up = now + between_records});
     return;

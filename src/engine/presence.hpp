@@ -38,7 +38,8 @@ class presence {
   /// for the server for as long as that request (`send`). Without memory it is written later.
   void introduce(time_point now, scripting::send_options send) noexcept;
 
-  /// There are traces to say. False: the server refuses records. Throws std::bad_alloc.
+  /// There are traces to say. False: the server has refused a record; they are said with the next one that
+  /// is tried. Throws std::bad_alloc.
   bool say_traces(time_point now);
 
   /// A key is kept until `when`: its holder can be named until then.
@@ -66,7 +67,7 @@ class presence {
   time_point stays_until_{};
   bool announced_ = false;     ///< it may have been written
   time_point announced_at_{};  ///< the clock's epoch: never, or that failed
-  bool refused_ = false;       ///< the server refuses records: no further try
+  time_point tries_again_{};   ///< the server has refused a record: no other before
 };
 
 }  // namespace holdfast::engine

@@ -73,6 +73,30 @@ TEST_F(holder_in_memory, says_nothing_that_is_no_traceparent) {
   EXPECT_EQ(seen(), "");
 }
 
+TEST_F(holder_in_memory, says_it_when_the_server_has_refused_it_once) {
+  mutex m{redis, "orders"};
+  auto const held = m.acquire();
+  time.advance(400ms);
+  {
+    auto const full = servers.refuse("OOM command not allowed when used memory > 'maxmemory'.");
+    time.advance(200ms);
+  }
+  time.advance(21s);
+  EXPECT_EQ(seen(), hears->traced);
+}
+
+TEST_F(holder_in_memory, says_it_when_the_right_was_granted_later) {
+  mutex m{redis, "orders"};
+  auto const held = m.acquire();
+  time.advance(400ms);
+  {
+    auto const refused = servers.refuse("NOPERM this user has no permissions");
+    time.advance(200ms);
+  }
+  time.advance(11min);
+  EXPECT_EQ(seen(), hears->traced);
+}
+
 TEST_F(holder_in_memory, says_it_of_a_writer_that_has_become_a_reader) {
   shared_mutex m{redis, "orders"};
   auto writing = m.acquire();

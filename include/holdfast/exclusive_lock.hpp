@@ -139,8 +139,9 @@ class HOLDFAST_EXPORT exclusive_lock {
   /// Who held the lock when an acquisition of this object last found it busy, for how long, and how many
   /// callers were ahead. Empty if none found it busy. An acquisition that still waits counts, too. Meant
   /// for messages: it was true then, and says nothing about now. Costs one request for the holder's record,
-  /// and none if the holder is this process or its record is known. A record that is missing or can't be read
-  /// is shown as unknown; it is not an error.
+  /// and none if the holder is this process or its record is known; but a known one is read again, while the
+  /// server can be reached, for a trace that wasn't there: after 0.5 s if that client says traces, else after
+  /// 20 s. A record that is missing or can't be read is shown as unknown; it is not an error.
   [[nodiscard]] std::optional<busy_info> last_busy();
 
   /// The name, as it was given.

@@ -14,8 +14,8 @@ namespace {
 
 /// The most callers of this process that count as ahead: the cost of a try mustn't grow with the queue.
 constexpr std::int64_t most_counted = 1000;
-/// How old a record must be to be read again for a trace.
-constexpr std::chrono::milliseconds out_of_date{500};
+/// A record that is known isn't read again so soon if it couldn't be.
+constexpr std::chrono::seconds after_failure{20};
 
 std::chrono::microseconds rounded(std::chrono::nanoseconds time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(time);
@@ -93,18 +93,26 @@ std::optional<busy_info> busy_report::latest(lock_queue const& queue, time_point
 
 bool busy_report::knows_client_of(std::string_view owner) const noexcept {
   auto const uuid = uuid_of(owner);
-  return !known_.process.host.empty() && !uuid.empty() && uuid == known_uuid_;
+  return !uuid.empty() && uuid == known_uuid_;
 }
 
-bool busy_report::wants_record(process_info const& holder, time_point now) const noexcept {
-  if (!knows_client_of(holder.owner)) return true;
-  return known_.traces && holder.trace.empty() && now >= read_at_ + out_of_date;
+bool busy_report::wants_record(process_info const& holder, bool up, time_point now) noexcept {
+  if (!knows_client_of(holder.owner)) return uuid_of(holder.owner) != missing_uuid_ || now >= missing_until_;
+  if (!up || !holder.trace.empty() || now < read_again_) return false;
+  read_again_ = now + after_failure;
+  return true;
 }
 
 void busy_report::remember(std::string_view uuid, client_record record, time_point now) {
-  known_uuid_ = uuid;
-  known_ = std::move(record);
-  read_at_ = now;
+  auto const again = now + record.lasts();
+  if (!record.is_missing()) {
+    known_uuid_ = uuid;
+    known_ = std::move(record);
+    read_again_ = again;
+  } else if (uuid != known_uuid_) {
+    missing_uuid_ = uuid;
+    missing_until_ = again;
+  }
 }
 
 time_point busy_report::latest_at(lock_queue const& queue, time_point now) noexcept {

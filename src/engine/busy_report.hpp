@@ -32,10 +32,11 @@ class busy_report {
   [[nodiscard]] std::optional<busy_info> latest(lock_queue const& queue, time_point now) const;
   /// Since when that is known; the clock's epoch: there is none.
   [[nodiscard]] static time_point latest_at(lock_queue const& queue, time_point now) noexcept;
-  /// Whether the record of that holder's client is worth a request, after latest(): it isn't known, or the
-  /// client says traces, and may have said this one since.
-  [[nodiscard]] bool wants_record(process_info const& holder, time_point now) const noexcept;
-  /// The record of the client `uuid` was read.
+  /// Whether the record of that holder's client is worth a request, after latest(): it isn't known, or it may
+  /// say the trace by now. The latter isn't worth a wait for a server that isn't `up`, nor for one that
+  /// doesn't answer: what is to be read now isn't again for a while, whatever comes of it.
+  [[nodiscard]] bool wants_record(process_info const& holder, bool up, time_point now) noexcept;
+  /// What the client `uuid` says; missing: nothing, or no more.
   void remember(std::string_view uuid, client_record record, time_point now);
 
   /// Describes a holder of this client, but for its trace. False: it belongs to another client.
@@ -49,7 +50,10 @@ class busy_report {
   // The last record that was read.
   std::string known_uuid_;
   client_record known_;
-  time_point read_at_{};
+  time_point read_again_{};
+  // The last client that had none.
+  std::string missing_uuid_;
+  time_point missing_until_{};
 };
 
 }  // namespace holdfast::engine

@@ -144,8 +144,8 @@ class core : public std::enable_shared_from_this<core> {
   engine::async_server_calls async_server_calls_{loop_, *backend_, client_, gate_, delayed_};
   engine::watches watches_{loop_, *backend_, client_, gate_};
   deadlocks deadlocks_;
-  lock_calls lock_calls_{loop_,    client_,      gate_,         contention_.membership,
-                         delayed_, busy_report_, server_calls_, deadlocks_};
+  lock_calls lock_calls_{loop_,     client_,       gate_,     contention_.membership, delayed_, busy_report_,
+                         *backend_, server_calls_, deadlocks_};
   lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,         stats_, holders_,
                            renewer_, pending_releases_, contention_.ends, moments_.get()};
   lay_down_calls lay_down_calls_{loop_,    client_,           gate_,

@@ -34,6 +34,8 @@ void held_traces::for_each_of_oldest(F f) const {
   }
 }
 
+void held_traces::asked(std::string_view trace) noexcept { traced_ = traced_ || is_traceparent(trace); }
+
 void held_traces::begun(lease_state& lease, std::string_view trace, time_point now) noexcept try {
   if (may_share_its_number(lease) || !is_traceparent(trace)) return;
   auto const [place, added] = known_.try_emplace(lease.number(), lease, trace, now);
@@ -75,6 +77,7 @@ void held_traces::look(time_point now) {
 
 std::string held_traces::say(time_point now) {
   std::string said;
+  if (!traced_) return said;
   for_each_of_oldest([&](entry const& each) {
     if (each.since + settling > now) return;
     if (!said.empty()) said += ' ';

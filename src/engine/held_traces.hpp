@@ -25,14 +25,16 @@ class held_traces {
   /// is no record.
   held_traces(reactor::loop& loop, std::function<bool(time_point)> write);
 
+  /// There is work with that trace, if it is one: this client says traces from here on.
+  void asked(std::string_view trace) noexcept;
   /// Without memory its trace stays unknown.
   void begun(lease_state& lease, std::string_view trace, time_point now) noexcept;
   void ended(lease_state const& lease, time_point now) noexcept;
   /// See moments::goes_on_as.
   void goes_on_as(lease_state const& old, lease_state& next) noexcept;
 
-  /// For the record: "17=00-4bf9… 23=00-5ac0…"; "-" if there is nothing to say. From here on those leases
-  /// count as said.
+  /// For the record: "17=00-4bf9… 23=00-5ac0…"; "-" if there is nothing to say now; empty if there never was
+  /// a trace. From here on those leases count as said.
   [[nodiscard]] std::string say(time_point now);
 
   // Empty: unknown. May throw std::bad_alloc.
@@ -56,6 +58,7 @@ class held_traces {
 
   reactor::loop& loop_;
   std::function<bool(time_point)> write_;
+  bool traced_ = false;                             ///< some work had a trace
   std::unordered_map<std::uint64_t, entry> known_;  ///< by number
   /// Of those that may be said, the oldest first.
   boost::intrusive::list<entry, boost::intrusive::constant_time_size<false>> by_age_;

@@ -185,7 +185,7 @@ std::optional<busy_info> lock_calls::last_busy(lock_queue const& queue) {
     reactor::lock const hold{loop_.mutex()};
     auto const now = boot_clock::now();
     result = busy_report_.latest(queue, now);
-    if (!result || !busy_report_.wants_record(result->holder, now)) return result;
+    if (!result || !busy_report_.wants_record(result->holder, backend_.up(), now)) return result;
   }
   auto& holder = result->holder;
   auto const uuid = uuid_of(holder.owner);
@@ -198,9 +198,9 @@ std::optional<busy_info> lock_calls::last_busy(lock_queue const& queue) {
   } catch (error const&) {
     return result;
   }
-  if (record.process.host.empty() && !holder.host.empty()) return result;  // it was there before
   std::string const client{uuid};
-  holder = record.of(std::move(holder.owner));
+  if (holder.host.empty() || !record.is_missing())  // it was there before
+    holder = record.of(std::move(holder.owner));
   reactor::lock const hold{loop_.mutex()};
   busy_report_.remember(client, std::move(record), boot_clock::now());
   return result;

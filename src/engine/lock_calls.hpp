@@ -36,14 +36,15 @@ enum class outages {
 class lock_calls {
  public:
   lock_calls(reactor::loop& loop, client_constants const& client, call_gate& gate,
-             queue_membership& membership, delayed_calls& delayed, busy_report& report, server_calls& server,
-             deadlocks& circles) noexcept
+             queue_membership& membership, delayed_calls& delayed, busy_report& report,
+             lock_backend const& backend, server_calls& server, deadlocks& circles) noexcept
       : loop_{loop},
         client_{client},
         gate_{gate},
         membership_{membership},
         delayed_{delayed},
         busy_report_{report},
+        backend_{backend},
         server_{server},
         deadlocks_{circles} {}
 
@@ -93,6 +94,7 @@ class lock_calls {
   queue_membership& membership_;
   delayed_calls& delayed_;
   busy_report& busy_report_;
+  lock_backend const& backend_;
   server_calls& server_;
   deadlocks& deadlocks_;
 };

@@ -25,6 +25,7 @@ class moments {
   void asked(waiter& caller, time_point now) noexcept {
     if (history_) history_->asked(caller, now);
     if (observed_) observed_->asked(caller, now);
+    if (traces_ != nullptr && caller.observed) traces_->asked(caller.observed->trace);
   }
   /// The callers of that queue wait: its lock is busy. Callers that only try have their answer soon.
   void waiting(lock_queue& queue, time_point now) noexcept {

@@ -42,6 +42,11 @@ std::string_view uuid_of(std::string_view owner) noexcept {
   return fits ? uuid : std::string_view{};
 }
 
+/// Records are written each 20 s, and so the first trace of a client is found by and by.
+std::chrono::milliseconds client_record::lasts() const noexcept {
+  return traces || is_missing() ? std::chrono::milliseconds{500} : std::chrono::seconds{20};
+}
+
 process_info client_record::of(std::string owner) const {
   auto info = process;
   if (traces && !uuid_of(owner).empty()) info.trace = trace_among(*traces, owner);

@@ -1,6 +1,7 @@
 /// Client records: a client's description of itself in Redis, for the clients that it blocks. No I/O.
 #pragma once
 
+#include <chrono>
 #include <holdfast/busy_info.hpp>
 #include <optional>
 #include <string>
@@ -17,6 +18,10 @@ namespace holdfast::engine {
 struct client_record {
   process_info process{};               ///< without owner and trace
   std::optional<std::string> traces{};  ///< of its leases, see held_traces::say; nullopt: it never says any
+
+  /// So long after it was read it may say more: another trace, or the first one.
+  [[nodiscard]] std::chrono::milliseconds lasts() const noexcept;
+  [[nodiscard]] bool is_missing() const noexcept { return process.host.empty() && process.pid == 0; }
 
   /// As the holder, or waiter, of that id.
   [[nodiscard]] process_info of(std::string owner) const;

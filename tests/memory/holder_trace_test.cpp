@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
 #include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
@@ -16,7 +17,18 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class holder_in_memory : public tracing_in_memory {};
+class holder_in_memory : public tracing_in_memory {
+ protected:
+  /// What so many reports, a tenth of a second after each other, cost in requests.
+  [[nodiscard]] std::uint64_t commands_of_reports(int count, mutex& of) {
+    auto const before = other.stats().commands;
+    for (; count != 0; --count) {
+      (void)of.last_busy();
+      time.advance(100ms);
+    }
+    return other.stats().commands - before;
+  }
+};
 
 TEST_F(holder_in_memory, says_its_trace_after_half_a_second) {
   mutex m{redis, "orders"};
@@ -117,6 +129,43 @@ TEST_F(holder_in_memory, says_nothing_of_a_reader_that_others_may_join) {
   auto const holders = inspect(other, "orders").holders;
   ASSERT_EQ(holders.size(), 1u);
   EXPECT_EQ(holders[0].process.trace, "");
+}
+
+TEST_F(holder_in_memory, costs_those_it_blocks_nothing_while_its_work_has_no_traces) {
+  hears->traced.clear();
+  mutex m{redis, "orders"};
+  mutex waiting{other, "orders"};
+  auto const held = m.acquire();
+  EXPECT_FALSE(waiting.try_acquire());
+  EXPECT_LE(commands_of_reports(150, waiting), 1u);
+}
+
+TEST_F(holder_in_memory, is_named_to_those_who_knew_it_before_its_first_trace) {
+  hears->traced.clear();
+  mutex m{redis, "orders"};
+  mutex waiting{other, "orders"};
+  {
+    auto const held = m.acquire();
+    EXPECT_FALSE(waiting.try_acquire());
+    (void)waiting.last_busy();
+  }
+  hears->traced = a_trace;
+  auto const held = m.acquire();
+  EXPECT_FALSE(waiting.try_acquire());
+  time.advance(21s);
+  EXPECT_EQ(waiting.last_busy()->holder.trace, a_trace);
+}
+
+TEST_F(holder_in_memory, is_not_asked_for_again_and_again_when_its_record_is_gone) {
+  mutex m{redis, "orders"};
+  mutex waiting{other, "orders"};
+  auto held = m.acquire();
+  EXPECT_FALSE(waiting.try_acquire());
+  EXPECT_FALSE(waiting.last_busy()->holder.host.empty());
+  time.advance(600ms);
+  ASSERT_TRUE(servers.lose(record()));
+  EXPECT_LE(commands_of_reports(100, waiting), 1u);
+  EXPECT_FALSE(waiting.last_busy()->holder.host.empty()) << "what was known";
 }
 
 }  // namespace

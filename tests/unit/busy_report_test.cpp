@@ -30,6 +30,10 @@ class a_busy_report : public engine_parts {
     return obstacle_of(caller, client_, nullptr, boot_clock::now());
   }
 
+  [[nodiscard]] bool wants(busy_info const& info, bool up = true) {
+    return report_.wants_record(info.holder, up, boot_clock::now());
+  }
+
   lock_queue_ptr queue_;
   recorded_waiter first_{queue_};
   recorded_waiter second_{queue_};
@@ -110,13 +114,50 @@ TEST_F(a_busy_report, has_the_record_of_the_holders_client_once_that_was_read) {
   ASSERT_TRUE(info);
   EXPECT_TRUE(info->holder.host.empty());
   EXPECT_FALSE(report_.describe_if_own(info->holder));
-  EXPECT_TRUE(report_.wants_record(info->holder, boot_clock::now()));
+  EXPECT_TRUE(wants(*info));
   report_.remember(a_uuid, {.process = {.host = "web-3"}}, boot_clock::now());
   info = report_.latest(*queue_, boot_clock::now());
   EXPECT_EQ(info->holder.host, "web-3");
   EXPECT_EQ(info->holder.owner, std::string{a_uuid} + ":9");
-  clock_.advance(1h);
-  EXPECT_FALSE(report_.wants_record(info->holder, boot_clock::now()));
+  clock_.advance(19s);
+  EXPECT_FALSE(wants(*info));
+  clock_.advance(1s);
+  EXPECT_TRUE(wants(*info)) << "its client may say traces by now";
+}
+
+TEST_F(a_busy_report, does_not_want_a_record_again_at_once_that_is_missing) {
+  hear_of(std::string{a_uuid} + ":9");
+  report_.note(first_, boot_clock::now());
+  auto const info = report_.latest(*queue_, boot_clock::now());
+  report_.remember(a_uuid, {}, boot_clock::now());
+  EXPECT_FALSE(wants(*info));
+  clock_.advance(500ms);
+  EXPECT_TRUE(wants(*info));
+}
+
+TEST_F(a_busy_report, does_not_want_a_trace_of_a_server_that_does_not_answer) {
+  hear_of(std::string{a_uuid} + ":9");
+  report_.note(first_, boot_clock::now());
+  report_.remember(a_uuid, {.process = {.host = "web-3"}, .traces = "-"}, boot_clock::now());
+  auto const info = report_.latest(*queue_, boot_clock::now());
+  clock_.advance(1s);
+  EXPECT_FALSE(wants(*info, false)) << "it isn't up";
+  EXPECT_TRUE(wants(*info));
+  clock_.advance(5s);
+  EXPECT_FALSE(wants(*info)) << "nothing came of it";
+  report_.remember(a_uuid, {}, boot_clock::now());
+  EXPECT_FALSE(wants(*info)) << "it is gone";
+  EXPECT_EQ(report_.latest(*queue_, boot_clock::now())->holder.host, "web-3");
+}
+
+TEST_F(a_busy_report, has_no_trace_of_a_number_that_may_be_of_another_lease_by_now) {
+  held_traces traces{loop_, nullptr};
+  busy_report report{client_, &traces};
+  hear_of(client_.owner_id(7));
+  report.note(first_, boot_clock::now());
+  auto const heir = make_lease(queue_, 7);
+  traces.begun(*heir, a_trace, boot_clock::now());
+  EXPECT_EQ(report.latest(*queue_, boot_clock::now())->holder.trace, "");
 }
 
 TEST_F(a_busy_report, has_the_trace_that_the_record_says_of_that_lease) {
@@ -138,9 +179,9 @@ TEST_F(a_busy_report, wants_a_record_again_that_may_say_the_trace_by_now) {
   report_.remember(a_uuid, {.process = {.host = "web-3"}, .traces = "-"}, boot_clock::now());
   auto const info = report_.latest(*queue_, boot_clock::now());
   clock_.advance(499ms);
-  EXPECT_FALSE(report_.wants_record(info->holder, boot_clock::now()));
+  EXPECT_FALSE(wants(*info));
   clock_.advance(1ms);
-  EXPECT_TRUE(report_.wants_record(info->holder, boot_clock::now()));
+  EXPECT_TRUE(wants(*info));
 }
 
 TEST_F(a_busy_report, has_the_trace_of_a_holder_in_this_process) {
@@ -170,16 +211,6 @@ TEST_F(a_busy_report, has_the_trace_of_permits_in_this_process) {
   auto const info = report.latest(*permits, boot_clock::now());
   ASSERT_TRUE(info);
   EXPECT_EQ(info->holder.trace, a_trace);
-}
-
-TEST_F(a_busy_report, has_no_trace_of_a_number_that_may_be_of_another_lease_by_now) {
-  held_traces traces{loop_, nullptr};
-  busy_report report{client_, &traces};
-  hear_of(client_.owner_id(7));
-  report.note(first_, boot_clock::now());
-  auto const heir = make_lease(queue_, 7);
-  traces.begun(*heir, a_trace, boot_clock::now());
-  EXPECT_EQ(report.latest(*queue_, boot_clock::now())->holder.trace, "");
 }
 
 TEST_F(a_busy_report, describes_a_holder_of_this_client_without_asking) {

@@ -19,6 +19,7 @@ class traces : public engine_parts {
   }
   lease_state_ptr begin(lock_queue_ptr const& queue, std::uint64_t number, std::string_view trace) {
     auto lease = make_lease(queue, number);
+    held_.asked(trace);
     held_.begun(*lease, trace, boot_clock::now());
     return lease;
   }
@@ -99,6 +100,7 @@ TEST_F(traces, are_not_said_of_a_lease_whose_number_another_one_had) {
   for (auto number = 1u; number != 17; ++number) {
     auto const heir = heirs.emplace_back(make_lease(queue_, number));
     heir->is_heir = true;
+    held_.asked(first_trace);
     held_.begun(*heir, first_trace, boot_clock::now());
   }
   auto const first = begin(17);
@@ -137,6 +139,14 @@ TEST_F(traces, are_not_said_again_and_again_to_a_server_that_refuses_them) {
   EXPECT_EQ(written_.size(), 1u);
   EXPECT_FALSE(lease->trace_said);
   EXPECT_EQ(held_.say(boot_clock::now()), std::string{"1="} + first_trace) << "with the next record";
+}
+
+TEST_F(traces, are_nothing_that_a_client_has_to_do_with_whose_work_never_had_one) {
+  held_.asked("");
+  held_.asked("checkout");
+  EXPECT_EQ(held_.say(boot_clock::now()), "");
+  held_.asked(first_trace);
+  EXPECT_EQ(held_.say(boot_clock::now()), "-");
 }
 
 TEST_F(traces, are_known_by_the_number_of_any_lease) {

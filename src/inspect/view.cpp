@@ -90,10 +90,21 @@ call look_at_several(std::span<std::string const> names, engine::publishing publ
 }
 
 void directory::forget_unknown() {
-  std::erase_if(known_, [](auto const& each) {
-    auto const& [process, traces] = each.second;
-    return traces || (process.host.empty() && process.pid == 0);
-  });
+  std::erase_if(known_, [](auto const& each) { return each.second.record.is_missing(); });
+}
+
+bool directory::may_say_trace_of(process_info const& holder) const {
+  auto const found = known_.find(std::string{engine::uuid_of(holder.owner)});
+  return holder.trace.empty() && found != known_.end() && found->second.record.traces;
+}
+
+bool directory::wants(std::string const& uuid, process_info const& process, time_point now) const {
+  if (uuid.empty()) return false;
+  auto const found = known_.find(uuid);
+  if (found == known_.end()) return true;
+  auto const& [record, read_at] = found->second;
+  if (record.is_missing() || now < read_at + record.lasts()) return false;
+  return record.of(process.owner).trace.empty();
 }
 
 void directory::read(std::span<std::string const> uuids, std::string_view about) {
@@ -111,19 +122,21 @@ void directory::read(std::span<std::string const> uuids, std::string_view about)
     return true;
   });
   requests_ += questions.size();
+  auto const now = boot_clock::now();
   auto const replies = ask_all(server_, questions, about);
   for (std::size_t i = 0; i != asked.size(); ++i) {
     for (std::size_t j = 0; j != std::min(asked[i].size(), replies[i].size()); ++j)
-      known_.insert_or_assign(uuids[asked[i][j]], engine::read_record(replies[i][j]));
+      known_.insert_or_assign(uuids[asked[i][j]], entry{engine::read_record(replies[i][j]), now});
   }
 }
 
 void directory::complete(std::span<process_info* const> processes, std::string_view about) {
   if (known_.size() > most_known) known_.clear();
+  auto const now = boot_clock::now();
   std::vector<std::string> missing;
   for (auto const* const process : processes) {
     std::string uuid{engine::uuid_of(process->owner)};
-    if (!uuid.empty() && !known_.contains(uuid)) missing.push_back(std::move(uuid));
+    if (wants(uuid, *process, now)) missing.push_back(std::move(uuid));
   }
   make_distinct(missing);
   read(missing, about);
@@ -131,7 +144,7 @@ void directory::complete(std::span<process_info* const> processes, std::string_v
   for (auto* const process : processes) {
     auto const found = known_.find(std::string{engine::uuid_of(process->owner)});
     if (found == known_.end()) continue;
-    *process = found->second.of(std::move(process->owner));
+    *process = found->second.record.of(std::move(process->owner));
   }
 }
 

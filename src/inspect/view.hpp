@@ -48,7 +48,7 @@ constexpr std::size_t looks_in_one = 12;
 [[nodiscard]] call look_at_several(std::span<std::string const> names, engine::publishing publish,
                                    look_for scope, std::int64_t queue_entries = 0);
 
-/// The records of clients, each read once.
+/// The records of clients. Each is read once; for a holder without a trace again if it may say one by now.
 class directory {
  public:
   explicit directory(engine::core& server) : server_{server} {}
@@ -60,17 +60,23 @@ class directory {
   void complete(std::span<lock_state* const> states, std::string_view about,
                 std::size_t named_holders = pipeline_length);
 
-  /// Those without a record are asked for again: it may have been written since. So are those that say which
-  /// work holds their leases.
+  /// Those without a record are asked for again: it may have been written since.
   void forget_unknown();
+  /// Whether the client of that holder says which work holds its leases, but not of this one.
+  [[nodiscard]] bool may_say_trace_of(process_info const& holder) const;
   /// How many requests this object has sent.
   [[nodiscard]] std::size_t requests() const noexcept { return requests_; }
 
  private:
+  struct entry {
+    engine::client_record record{};
+    time_point read_at{};
+  };
   void read(std::span<std::string const> uuids, std::string_view about);
+  [[nodiscard]] bool wants(std::string const& uuid, process_info const& process, time_point now) const;
 
   engine::core& server_;
-  std::unordered_map<std::string, engine::client_record> known_{};  ///< by client uuid
+  std::unordered_map<std::string, entry> known_{};  ///< by client uuid
   std::size_t requests_ = 0;
 };
 

@@ -195,6 +195,12 @@ void lock_survey::look(std::span<std::string const> const names,
   if (goes_on) look_at_these();
 }
 
+bool lock_survey::expects_trace_of(lock_state const& lock) const {
+  if (impl_->etcd) return false;
+  return std::ranges::any_of(
+      lock.holders, [this](hold_info const& each) { return impl_->clients.may_say_trace_of(each.process); });
+}
+
 void lock_survey::find_names(std::function<bool(std::vector<std::string> const&)> const& f) {
   if (impl_->etcd) return impl_->etcd->find_names(f);
   std::function<bool(lock_state const&)> const unused;

@@ -37,6 +37,10 @@ class lock_survey {
   /// clients that it hasn't seen before; in a cluster for each slot.
   void look(std::span<std::string const> names, std::function<bool(lock_state const&)> const& f);
 
+  /// Whether a holder of that lock, which was looked at, is likely to have a trace a second later: its client
+  /// says traces.
+  [[nodiscard]] bool expects_trace_of(lock_state const& lock) const;
+
   /// Calls f with the names of locks on the plain wire, some at a time, also of those that have been used in
   /// the last day, until it returns false. A name may come several times.
   void find_names(std::function<bool(std::vector<std::string> const&)> const& f);

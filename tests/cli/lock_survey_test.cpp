@@ -2,9 +2,12 @@
 #include "probe/lock_survey.hpp"
 
 #include "objects_of_java.hpp"
+#include "script/names.hpp"
+#include "support/rounds.hpp"
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,6 +15,7 @@
 namespace {
 
 using namespace holdfast::test;
+using namespace std::chrono_literals;
 using holdfast::lock_state;
 using testing::UnorderedElementsAre;
 
@@ -52,6 +56,24 @@ TEST_F(lock_survey, finds_what_has_no_token_and_counts_each_request) {
   auto const by_itself = survey.requests();
   EXPECT_THAT(search(), UnorderedElementsAre("of java", "permits of java", "waited for"));
   EXPECT_EQ(survey.requests() - by_itself, sent() - by_server);
+}
+
+TEST_F(lock_survey, reads_what_clients_say_of_their_traces_twice_a_second_at_the_most) {
+  std::string const uuid{"11111111-1111-4111-8111-111111111111"};
+  redis.command({"HSET", holdfast::names::client_record(uuid), "host", "web-3", "traces", "-"});
+  redis.command({"SET", "orders", uuid + ":1"});
+  holdfast::client client{server.url()};
+  holdfast::probe::lock_survey survey{client};
+  std::vector<std::string> const names{"orders"};
+  retry_if_slower_than(400ms, [&] {
+    survey.look(names, [](lock_state const&) { return true; });
+    auto const before = survey.requests();
+    survey.look(names, [&survey](lock_state const& lock) {
+      EXPECT_EQ(survey.expects_trace_of(lock), lock.name == "orders" && !lock.holders.empty());
+      return true;
+    });
+    EXPECT_EQ(survey.requests() - before, 1U) << "the lock alone";
+  });
 }
 
 }  // namespace

@@ -135,14 +135,17 @@ void deployment::follow(std::stop_token const& stop) {
 void deployment::feel_all(probe::lock_survey& survey, std::stop_token const& stop, int const round) {
   std::vector<std::string> names;
   std::vector<std::string> wanted;
+  std::vector<std::string> traced;
   {
     std::lock_guard const hold{mutex_};
     names = store_.names();
     wanted = std::exchange(wanted_, {});
+    traced = expected_traces_.take_due(store_, boot_time());
   }
   auto const sent_before = survey.requests();
   bool const with_ttl = names.size() <= always_with_ttl || round % rounds_without_ttl == 0;
   look(survey, wanted);
+  look(survey, traced, false);
   for (std::span<std::string const> rest{names}; !rest.empty() && !stop.stop_requested();) {
     auto const some = rest.first(std::min(rest.size(), felt_at_once));
     rest = rest.subspan(some.size());
@@ -208,10 +211,15 @@ void deployment::tell_of(Look const look) {
   publish(seen);
 }
 
-void deployment::look(probe::lock_survey& survey, std::span<std::string const> const names) {
+void deployment::look(probe::lock_survey& survey, std::span<std::string const> const names,
+                      bool const later) {
   tell_of([&](auto const& tell) {
-    survey.look(names, [&tell](lock_state const& lock) {
+    survey.look(names, [&](lock_state const& lock) {
       tell(lock);
+      if (later && survey.expects_trace_of(lock)) {
+        std::lock_guard const hold{mutex_};
+        expected_traces_.add(lock, boot_time());
+      }
       return true;
     });
   });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "serve/errands.hpp"
+#include "serve/expected_traces.hpp"
 #include "serve/feed.hpp"
 #include "serve/lock_news.hpp"
 #include "serve/store.hpp"
@@ -90,8 +91,9 @@ class deployment {
     std::size_t requests = 0;
   };
   effort find_all(probe::lock_survey& survey, std::stop_token const& stop, bool with_others);
-  /// Looks at them, and tells open pages what has changed.
-  void look(probe::lock_survey& survey, std::span<std::string const> names);
+  /// Looks at them, and tells open pages what has changed. `later`: at those again whose holder has no trace
+  /// yet, but is likely to say it.
+  void look(probe::lock_survey& survey, std::span<std::string const> names, bool later = true);
   template <class Look>
   void tell_of(Look look);
   void see(lock_state const& lock, lock_news& seen);
@@ -110,6 +112,7 @@ class deployment {
   condition condition_{};
   std::vector<std::string> wanted_{};                      ///< names to look at
   std::unordered_map<std::string, std::size_t> pulses_{};  ///< by name
+  expected_traces expected_traces_{};
 
   std::jthread follower_;
   std::jthread searcher_;

@@ -53,6 +53,12 @@ bool is_grant(happening const kind) {
          kind == happening::held_meanwhile || kind == happening::joined;
 }
 
+bool same_traces(lock_state const& one, lock_state const& other) {
+  auto const trace = [](hold_info const& each) -> std::string const& { return each.process.trace; };
+  return one.holder.trace == other.holder.trace &&
+         std::ranges::equal(one.holders, other.holders, {}, trace, trace);
+}
+
 }  // namespace
 
 std::string_view beginning_of(std::string_view const name) { return name.substr(0, 1'024); }
@@ -157,8 +163,9 @@ bool lock_store::saw(lock_state const& lock, time const now, day_time const at) 
     by_name_[lock.name].of(lock.wire) = known;
   } else {
     changed = note_changes(*known, lock, now - known->seen, at);
-    // A leader publishes that it leads behind its grant.
-    changed = changed || known->state.leads.has_value() != lock.leads.has_value();
+    // A leader publishes that it leads behind its grant, and a holder says its trace half a second later.
+    changed = changed || known->state.leads.has_value() != lock.leads.has_value() ||
+              !same_traces(known->state, lock);
     note_waits(*known, lock, now, at);
   }
   auto& record = *known;

@@ -1,5 +1,6 @@
 // What `holdfast serve` keeps of locks, without a server.
 #include "serve/chosen_locks.hpp"
+#include "serve/expected_traces.hpp"
 #include "serve/feed.hpp"
 #include "serve/lock_times.hpp"
 #include "serve/store.hpp"
@@ -168,6 +169,52 @@ TEST(serve_store, forgets_a_lock_for_which_there_is_no_room_any_more) {
   EXPECT_FALSE(store.knows("a"));
   EXPECT_TRUE(store.knows("b"));
   EXPECT_EQ(store.take_left_out(), 1U);
+}
+
+lock_state stored_trace(std::string name, std::string owner) {
+  auto lock = stored_hold(std::move(name), std::move(owner));
+  lock.holder.trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+  lock.holders.front().process.trace = lock.holder.trace;
+  return lock;
+}
+
+TEST(serve_store, tells_of_a_trace_that_is_said_later) {
+  lock_store store{"here"};
+  store.saw(stored_hold("a", "x:1"), 1s, store_day);
+  EXPECT_FALSE(store.saw(stored_hold("a", "x:1"), 2s, store_day));
+  EXPECT_TRUE(store.saw(stored_trace("a", "x:1"), 3s, store_day));
+  EXPECT_FALSE(store.saw(stored_trace("a", "x:1"), 4s, store_day));
+}
+
+TEST(serve_store, is_looked_at_once_more_for_traces_that_are_not_there_yet) {
+  lock_store store{"here"};
+  expected_traces expected;
+  for (std::string const name : {"a", "said", "passed on", "gone"}) {
+    auto const lock = stored_hold(name, "x:1");
+    if (name != "gone") store.saw(lock, 1s, store_day);
+    expected.add(lock, 1s);
+  }
+  store.saw(stored_trace("said", "x:1"), 2s, store_day);
+  store.saw(stored_hold("passed on", "x:2"), 2s, store_day);
+  EXPECT_THAT(expected.take_due(store, 2s), testing::IsEmpty());
+  EXPECT_THAT(expected.take_due(store, 3s), testing::ElementsAre("a"));
+  EXPECT_THAT(expected.take_due(store, 9s), testing::IsEmpty()) << "once";
+  auto old = stored_hold("a", "x:1");
+  old.held_for = 3s;
+  expected.add(old, 9s);
+  EXPECT_THAT(expected.take_due(store, 19s), testing::IsEmpty()) << "it would be there";
+}
+
+TEST(serve_store, is_looked_at_for_traces_in_small_parts) {
+  lock_store store{"here"};
+  expected_traces expected;
+  for (std::size_t i = 0; i != expected_traces::most_at_once + 1; ++i) {
+    auto const lock = stored_hold(std::to_string(i), "x:1");
+    store.saw(lock, 1s, store_day);
+    expected.add(lock, 1s);
+  }
+  EXPECT_EQ(expected.take_due(store, 3s).size(), expected_traces::most_at_once);
+  EXPECT_EQ(expected.take_due(store, 3s).size(), 1U);
 }
 
 TEST(serve_store, keeps_wires_apart) {

@@ -22,8 +22,9 @@ struct HOLDFAST_EXPORT process_info {
   std::string label{};    ///< client_options::label
   /// The traceparent of the work that holds the lock: what observer::trace() said where it was asked for. A
   /// holder in another process says it after half a second, or a whole one, and so of its oldest sixteen
-  /// leases. Empty: unknown, or there is none; so of readers and waiters, of text that is no traceparent, on
-  /// etcd (but within the process), and of clients that don't say it yet.
+  /// leases. Empty: unknown, or there is none; so of readers and waiters, of leases that were handed over
+  /// within another process, of text that is no traceparent, on etcd (but within the process), and of clients
+  /// that don't say it yet.
   std::string trace{};
 
   /// "web-3 pid 812 'nightly import'"; "unknown (<owner>)" without a record. The text is one line. Control

@@ -1,6 +1,6 @@
 # Builds and runs each block of C++ in README.md and docs/*.md of -DSOURCE, as it stands, with the installed package, and with
 # the CMakeLists.txt of docs/start.md. A block with a main() is a program; all others become functions of one program.
-# Programs get the URL of a Redis of their own.
+# Programs get the URL of a Redis of their own, and in place of a port that others may have any that is free.
 cmake_minimum_required(VERSION 3.25)
 include("${CMAKE_CURRENT_LIST_DIR}/installed.cmake")
 
@@ -23,6 +23,7 @@ function(blocks_of page language result)
   set("${result}_count" ${count} PARENT_SCOPE)
 endfunction()
 
+file(GLOB_RECURSE has_prometheus "${WORK}/prefix/*/prometheus.cmake")
 set(functions "")
 set(calls "")
 set(programs orders parts)
@@ -39,13 +40,20 @@ foreach(page IN ITEMS README.md LISTS pages)
     set(text "${block_${number}}")
     if(page STREQUAL "docs/start.md" AND text MATCHES "int main")
       file(WRITE "${WORK}/readme/orders.cpp" "${text}")  # as the page calls it
+    elseif(text MATCHES "<holdfast/prometheus.hpp>" AND NOT has_prometheus)
+      message(STATUS "left out, since this build lacks the component prometheus: ${name}")
     elseif(text MATCHES "int main")
+      string(REPLACE "127.0.0.1:9464" "127.0.0.1:0" text "${text}")
       file(WRITE "${WORK}/readme/${name}.cpp" "${text}")
       list(APPEND programs ${name})
       set(library holdfast)
       if(page STREQUAL "docs/testing.md")
         set(library testing)
-        string(APPEND more_programs "find_package(holdfast REQUIRED COMPONENTS testing)\n")
+      elseif(text MATCHES "<holdfast/prometheus.hpp>")
+        set(library prometheus)
+      endif()
+      if(NOT library STREQUAL "holdfast")
+        string(APPEND more_programs "find_package(holdfast REQUIRED COMPONENTS ${library})\n")
       endif()
       string(APPEND more_programs "add_executable(${name} ${name}.cpp)\ntarget_link_libraries(${name} PRIVATE holdfast::${library})\n")
     else()

@@ -3,6 +3,8 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -20,13 +22,20 @@ using resp::make_error;
 using resp::make_integer;
 using resp::make_text;
 
+void append_integer(std::string& out, std::int64_t number) {
+  std::array<char, 24> text;
+  text.front() = ':';
+  auto* const end = std::to_chars(text.data() + 1, text.data() + text.size(), number).ptr;
+  out.append(text.data(), end).append("\r\n");
+}
+
 void append_reply(std::string& out, resp::reply const& reply) {
   switch (reply.type) {
     case resp::kind::nil:
       out += "$-1\r\n";
       break;
     case resp::kind::integer:
-      out += ':' + std::to_string(reply.integer) + "\r\n";
+      append_integer(out, reply.integer);
       break;
     case resp::kind::text:
       resp::append_bulk(out, reply.text);

@@ -22,7 +22,7 @@ resp::reply increase(stored_keys& keys, std::string_view key, std::int64_t by) {
   std::int64_t sum = 0;
   if (__builtin_add_overflow(number, by, &sum))
     return make_error("ERR increment or decrement would overflow");
-  keys.get_or_make<std::string>(key) = std::to_string(sum);
+  (stored != nullptr ? *stored : keys.get_or_make<std::string>(key)) = std::to_string(sum);
   return make_integer(sum);
 }
 

@@ -88,6 +88,8 @@ endif()
 # Headers, help and messages name these pages as the tree has them: docs/protocol.md.
 install(FILES README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
-install(DIRECTORY packaging/systemd DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
+if(HOLDFAST_CLI)  # units for `holdfast serve`
+  install(DIRECTORY packaging/systemd DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT command)
+endif()
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT development)
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT license)  # Debian has it in each `copyright`

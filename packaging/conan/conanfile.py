@@ -48,7 +48,7 @@ class holdfast(ConanFile):
         toolchain.cache_variables["Boost_USE_STATIC_LIBS"] = "OFF"  # Conan's targets say which there are
         toolchain.cache_variables["HOLDFAST_SHARED"] = "ON" if self.options.shared else "OFF"
         toolchain.cache_variables["CMAKE_UNITY_BUILD"] = "ON"
-        for part in ("CLI", "TESTS", "EXAMPLES", "MODULE"):
+        for part in ("CLI", "TESTS", "EXAMPLES", "MODULE", "PROMETHEUS"):
             toolchain.cache_variables[f"HOLDFAST_{part}"] = "OFF"
         toolchain.generate()
         CMakeDeps(self).generate()

@@ -10,7 +10,8 @@ vcpkg_cmake_configure(
     -DHOLDFAST_CLI=OFF
     -DHOLDFAST_TESTS=OFF
     -DHOLDFAST_EXAMPLES=OFF
-    -DHOLDFAST_MODULE=OFF)
+    -DHOLDFAST_MODULE=OFF
+    -DHOLDFAST_PROMETHEUS=OFF)  # also where the machine has prometheus-cpp
 vcpkg_cmake_install()
 vcpkg_cmake_config_fixup(CONFIG_PATH lib/cmake/holdfast)
 vcpkg_fixup_pkgconfig()

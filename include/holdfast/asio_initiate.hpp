@@ -11,16 +11,24 @@
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
 #include <asio/cancellation_type.hpp>
+#include <asio/execution.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <asio/prefer.hpp>
+#include <asio/require.hpp>
 #else
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/cancellation_type.hpp>
+#include <boost/asio/execution.hpp>
 #include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
+#include <boost/asio/require.hpp>
 #endif
 
 #include <atomic>
@@ -38,6 +46,24 @@
 namespace holdfast::inline HOLDFAST_WITH_ASIO {
 
 namespace asio_parts {
+
+/// Posts in that memory, if that is known to be one piece: to an io_context, by an Asio whose executors have
+/// execute(). Where many operations end together Asio would take two pieces from the heap for each.
+template <class Executor, class Function>
+void post_in(room_for_handler& room, Executor const& where, Function&& function) {
+  using of_io_context = net::io_context::executor_type;
+  if constexpr (std::same_as<Executor, of_io_context>) {
+    auto const in_room = net::prefer(net::require(where, net::execution::blocking_t::never),
+                                     net::execution::relationship_t::fork,
+                                     net::execution::allocator(room_for_handler::allocator<void>{room}));
+    if constexpr (requires { in_room.execute(std::forward<Function>(function)); })
+      return in_room.execute(std::forward<Function>(function));
+  } else if constexpr (requires { where.template target<of_io_context>(); }) {
+    if (auto const* const known = where.template target<of_io_context>())
+      return post_in(room, *known, std::forward<Function>(function));
+  }
+  net::post(where, std::forward<Function>(function));
+}
 
 /// One operation that has been initiated, with its handler. In memory of the handler's allocator, until the
 /// handler is called. `Promise`: the handler sets a promise, wherever it is called.
@@ -169,6 +195,8 @@ class pending final : public tracked {
           error{std::errc::invalid_argument,
                 "an operation that is to be cancelled by a slot needs an executor, on which the signal is "
                 "emitted: give its completion token one, by bind_executor"});
+    } else if constexpr (!hooks::stoppable) {
+      return nullptr;
     } else {
       stop_ = std::stop_source{};
       if (operation_.stop().stop_possible()) {
@@ -183,7 +211,7 @@ class pending final : public tracked {
     if constexpr (on_client) {
       call();
     } else {
-      auto const all = operations_;
+      auto const all = std::move(operations_);
       if (all && !all->take(*this)) {
         undo();
         return disown();
@@ -195,7 +223,11 @@ class pending final : public tracked {
         }
       } const now{all.get()};
       auto const where = *executor_;
-      net::post(where, completion{*this});
+      if constexpr (std::same_as<handlers_allocator, std::allocator<void>>) {
+        post_in(room_, where, completion{*this});
+      } else {
+        net::post(where, completion{*this});
+      }
     }
   }
 
@@ -245,6 +277,7 @@ class pending final : public tracked {
   cancel* in_slot_ = nullptr;  ///< until call()
   std::optional<work_type> work_;
   std::optional<Handler> handler_;
+  room_for_handler room_;  ///< for the post that brings it
 };
 
 template <class Failure, bool Promise>

@@ -162,7 +162,7 @@ auto try_upgrade_for(shared_mutex& lock, lease& held, std::chrono::duration<Rep,
 template <class Lease>
   requires std::same_as<Lease, lease> || std::same_as<Lease, multi_lease>
 auto release(Lease& held) {
-  return detail::make<release_result>(detail::plain{}, {}, [&held](auto&, auto done, std::stop_token) {
+  return detail::make<release_result>(detail::unstoppable{}, {}, [&held](auto&, auto done, std::stop_token) {
     held.async_release(
         [done = std::move(done)](release_result how) mutable { done(std::exception_ptr{}, how); });
   });
@@ -170,7 +170,7 @@ auto release(Lease& held) {
 
 /// Asks for a full ttl now: see lease::renew(). `held` must not be released meanwhile by another thread.
 inline auto renew(lease& held) {
-  return detail::make<>(detail::plain{}, {}, [&held](auto&, auto done, std::stop_token) {
+  return detail::make<>(detail::unstoppable{}, {}, [&held](auto&, auto done, std::stop_token) {
     held.async_renew(
         [done = std::move(done)](std::exception_ptr failure) mutable { done(std::move(failure)); });
   });
@@ -202,21 +202,22 @@ auto try_acquire_for(semaphore& permits, std::chrono::duration<Rep, Period> cons
 
 /// Gives permits back, or adds new ones. Brings nothing.
 inline auto release(semaphore& permits, std::int64_t number = 1) {
-  return detail::make<>(detail::plain{}, {}, [&permits, number](auto&, auto done, std::stop_token const&) {
-    permits.async_release(std::move(done), number);
-  });
+  return detail::make<>(detail::unstoppable{}, {},
+                        [&permits, number](auto&, auto done, std::stop_token const&) {
+                          permits.async_release(std::move(done), number);
+                        });
 }
 
 /// Counts down by `n`. Brings nothing.
 inline auto count_down(latch& closed, std::int64_t n = 1) {
-  return detail::make<>(detail::plain{}, {}, [&closed, n](auto&, auto done, std::stop_token const&) {
+  return detail::make<>(detail::unstoppable{}, {}, [&closed, n](auto&, auto done, std::stop_token const&) {
     closed.async_count_down(std::move(done), n);
   });
 }
 /// Counts down by 1 for a participant. Brings whether it has done so for the first time.
 inline auto count_down(latch& closed, std::string participant) {
   return detail::make<bool>(
-      detail::plain{}, {},
+      detail::unstoppable{}, {},
       [&closed, participant = std::move(participant)](auto&, auto done, std::stop_token const&) {
         closed.async_count_down(participant, detail::on_yes_or_no(std::move(done)));
       });

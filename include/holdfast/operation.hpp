@@ -64,6 +64,8 @@ namespace detail {
 struct plain {
   /// Whether a cancellation that comes after the end, and before anybody was told, takes the result back.
   static constexpr bool cancelled_to_the_last = false;
+  /// Whether a stop token ends it.
+  static constexpr bool stoppable = true;
 
   /// Nobody wants what it brings: leases give themselves back when they are destroyed.
   template <class Values>
@@ -81,6 +83,11 @@ struct plain {
     if (failure) std::rethrow_exception(failure);
     if constexpr (sizeof...(Values) == 1) return std::get<0>(std::move(values));
   }
+};
+
+/// It ends by itself, in bounded time.
+struct unstoppable : plain {
+  static constexpr bool stoppable = false;
 };
 
 struct acquiring : plain {

@@ -61,6 +61,16 @@ TEST_P(handlers, run_on_the_strand_that_they_are_bound_to) {
   EXPECT_TRUE(on_strand);
 }
 
+TEST_P(handlers, run_on_a_strand_whose_type_is_erased) {
+  auto const strand = net::make_strand(io_);
+  bool on_strand = false;
+  async_acquire(lock_, net::bind_executor(net::any_io_executor{strand}, [&](error_code, lease) {
+                  on_strand = strand.running_in_this_thread();
+                }));
+  ASSERT_TRUE(run());
+  EXPECT_TRUE(on_strand);
+}
+
 TEST_P(handlers, throw_at_who_runs_the_io_context) {
   async_acquire(lock_, here([](error_code, lease) { throw std::runtime_error{"mine"}; }));
   EXPECT_THROW((void)run(), std::runtime_error);

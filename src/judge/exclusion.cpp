@@ -90,9 +90,20 @@ void exclusion::check_token(hold_state const& hold, part const& of) {
   state_.tell(found, hold);
   // A reader has the token of the last writer that the server knows.
   auto const may_be_older = hold.token < least_time || of.as == company::readers || of.as == company::upgrade;
-  auto const excused = may_be_older && state_.trouble_within(before.granted.t, hold.granted.t);
+  auto const excused = (may_be_older && state_.trouble_within(before.granted.t, hold.granted.t)) ||
+                       told_late_by_another_master(hold, of);
   auto& to = excused ? state_.result.documented : state_.result.violations;
   to.add(std::move(found));
+}
+
+/// A master that was just replaced granted it, and its successor granted the other one before that answer was
+/// read. Who asked after the other one was told has no such excuse.
+bool exclusion::told_late_by_another_master(hold_state const& hold, part const& of) const {
+  // A deadline is counted from before the request was sent, and is earlier by an allowance.
+  auto const before_sent = hold.until - hold.ttl;
+  return state_.parts_of(hold.lock).of != history::kind::quorum &&
+         !state_.names[of.name].told.told_before(before_sent, hold.token) &&
+         state_.trouble_within(before_sent, hold.granted.t);
 }
 
 void exclusion::end(hold_state const& hold, place const& at, std::string const& text, ending cause) {

@@ -37,6 +37,7 @@ class exclusion {
   };
   void check_company(hold_state const& hold, part const& of, instant now);
   void check_token(hold_state const& hold, part const& of);
+  [[nodiscard]] bool told_late_by_another_master(hold_state const& hold, part const& of) const;
   void check_deadline(hold_state const& hold, place const& at);
   void settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
               ending cause);

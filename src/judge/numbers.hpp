@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <unordered_map>
 
@@ -32,13 +33,31 @@ class numbers {
     place set{};
     std::uint32_t set_by = 0;
   };
+  /// What a client has given back, and the server may not have carried out yet.
+  class returns {
+   public:
+    void add(instant at, std::int64_t number);
+    /// The server has answered what was asked then: what was sent before is done.
+    void answered(instant asked);
+    [[nodiscard]] std::int64_t all() const noexcept;
+
+   private:
+    struct entry {
+      instant at = 0;
+      std::int64_t number = 0;
+    };
+    std::deque<entry> open_{};
+  };
   struct permits {
     bool known = false;
     std::int64_t number = 0;
     std::int64_t out = 0;
-    std::int64_t most = 0;        ///< of that
-    std::int64_t out_since = 0;   ///< since somebody was last about to set the number
-    std::int64_t most_since = 0;  ///< of that
+    std::int64_t most = 0;                ///< of that
+    std::int64_t out_since = 0;           ///< since somebody was last about to set the number
+    std::int64_t most_since = 0;          ///< of that
+    std::int64_t on_their_way = 0;        ///< given back when the number was set, maybe not carried out yet
+    std::int64_t on_their_way_since = 0;  ///< when somebody was last about to set it
+    std::map<std::uint32_t, returns> of_client{};
     place set{};
     std::uint32_t set_by = 0;
   };
@@ -57,9 +76,9 @@ class numbers {
   void check_permits(permits const& of, std::uint32_t name, std::uint32_t client, place const& at);
   void pass_latch(latch const& of, std::uint32_t name, wait_state const& wait, record const& line);
   void pass_barrier(barrier& of, std::uint32_t name, wait_state const& wait, record const& line);
-  /// `since`: trouble from there on is an excuse; it is documented then.
+  /// `since`: trouble from there on is an excuse, as is what is explained; it is documented then.
   void add(std::string text, instant since, std::uint32_t set_by, place const& set, wait_state const* wait,
-           std::uint32_t client, place const& at, std::string_view problem);
+           std::uint32_t client, place const& at, std::string_view problem, bool explained = false);
 
   state& state_;
   std::unordered_map<std::uint32_t, latch> latches_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <set>
 
@@ -17,6 +18,31 @@ constexpr std::int64_t sum(std::int64_t a, std::int64_t b) noexcept {
   if (!__builtin_add_overflow(a, b, &result)) return std::max(result, -most);
   return b < 0 ? -most : most;
 }
+
+/// When which token was the newest one that anybody had been told of.
+class token_times {
+ public:
+  void told(std::int64_t at, std::int64_t token) {
+    if (!newest_.empty() && token <= newest_.back().token) return;
+    newest_.push_back({at, token});
+    if (newest_.size() > most_remembered) newest_.pop_front();
+  }
+  /// Whether a token that is as great or greater was told before then. It is "yes" where that isn't
+  /// remembered.
+  [[nodiscard]] bool told_before(std::int64_t then, std::int64_t token) const noexcept {
+    auto const greater = std::ranges::lower_bound(newest_, token, {}, &entry::token);
+    return greater != newest_.end() &&
+           (greater->at < then || (greater == newest_.begin() && newest_.size() == most_remembered));
+  }
+
+ private:
+  struct entry {
+    std::int64_t at = 0;
+    std::int64_t token = 0;
+  };
+  static constexpr std::size_t most_remembered = 256;
+  std::deque<entry> newest_{};
+};
 
 /// The kinds of hold that may be together.
 enum class company : std::uint8_t {

@@ -111,6 +111,7 @@ struct name_state {
   std::vector<hold_state*> holds{};
   std::vector<wait_state*> waits{};  ///< for this name alone
   token_rule tokens{};
+  token_times told{};
   hold_state newest{};  ///< that with the newest token
   permit_limit permits{};
   bool barging = false;  ///< kinds that keep no order use it, too: their releases wake a fair waiter, which

@@ -1,6 +1,7 @@
 /// Histories written by hand, for the judge: docs/history.md.
 #pragma once
 
+#include <cstdint>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -30,7 +31,8 @@ class written_history {
   }
   /// The lease has the number of the wait, and is valid for 9 s.
   written_history& granted(int at, std::string_view client, int wait, std::string_view kind,
-                           std::string_view name, int token, std::string_view more = {}, int valid = 9000) {
+                           std::string_view name, std::int64_t token, std::string_view more = {},
+                           int valid = 9000) {
     return add(begin("granted", at, client) + number("w", wait) + number("l", wait) + lock(kind, name) +
                number("number", wait) + number("token", token) + R"(,"until":)" + ns(at + valid) +
                R"(,"ttl":10000)" + std::string{more} + '}');
@@ -87,7 +89,7 @@ class written_history {
 
  private:
   static std::string ns(int ms) { return std::to_string(ms) + "000000"; }
-  static std::string number(std::string_view key, int value) {
+  static std::string number(std::string_view key, std::int64_t value) {
     return ",\"" + std::string{key} + "\":" + std::to_string(value);
   }
   static std::string begin(std::string_view event, int at, std::string_view client) {

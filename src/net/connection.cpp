@@ -71,6 +71,7 @@ void connection::on_reply(resp::reply&& reply) {
   }
   heard_ = read_at();
   trouble_since_ = {};
+  silent_since_ = {};
   if (answered.empty()) return;  // more replies to that request are to come
   if (pipeline_.in_flight() == 0 && pipeline_.can_send()) loop().writers().mark(*this);
   auto& entry = answered.front();
@@ -206,6 +207,7 @@ void connection::on_up(std::vector<resp::reply>&& found) {
   }
   expected_ = true;
   was_up_ = true;
+  if (was_silent()) doubted_ = true;
   down_because_.reset();
   retry_timer_.disarm();
   auto const broke_at = std::exchange(broke_at_, time_point{});
@@ -216,6 +218,7 @@ void connection::on_up(std::vector<resp::reply>&& found) {
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   auto const now = boot_clock::now();
   if (trouble_since_ == time_point{}) trouble_since_ = now;
+  if (silent_since_ == time_point{}) silent_since_ = now;
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();
   doubted_ = false;
@@ -275,8 +278,15 @@ void connection::check_silence() noexcept {
     loop().arm(silence_timer_, limit);
     return;
   }
+  if (silent_since_ == time_point{}) silent_since_ = limit - config().reply_timeout;
   drop(errc::unreachable,
        [this] { return "no reply for " + std::to_string(config().reply_timeout.count()) + " ms"; });
+}
+
+/// For so long that it may have been suspended, and replaced meanwhile.
+bool connection::was_silent() const noexcept {
+  return late_ && config().locator == nullptr && silent_since_ != time_point{} &&
+         boot_clock::now() - silent_since_ > late_after_;
 }
 
 void connection::fail(pipeline::batch&& requests, std::shared_ptr<error const> const& reason) noexcept {

@@ -35,7 +35,8 @@ class connection final : public session {
 
   /// From now on a reply that took longer than `limit`, and all behind it, are held back until believe() or
   /// take_all() is called: the server may have been suspended, and another may serve in its place. `f` is
-  /// called with the first of them.
+  /// called with the first of them. So are the replies of a connection that was made again after so long,
+  /// unless a locator has said where to: what was frozen may say nothing until its connection is given up.
   void on_late_reply(std::chrono::milliseconds limit, std::function<void()> f) {
     late_after_ = limit;
     late_ = std::move(f);
@@ -99,6 +100,7 @@ class connection final : public session {
   void fail_overdue() noexcept;
   [[nodiscard]] time_point fails_at(request const& request, time_point queued) const noexcept;
   void check_silence() noexcept;
+  [[nodiscard]] bool was_silent() const noexcept;
   void update_interest() noexcept;
 
   pipeline pipeline_;
@@ -117,8 +119,9 @@ class connection final : public session {
   /// The time since which no reply has come, however often a connection was made meanwhile: a proxy may hang
   /// up on each request. Zero: no trouble.
   time_point trouble_since_{};
-  time_point answered_at_{};  ///< when the server last replied that it isn't ready
-  time_point heard_{};        ///< when the last reply came
+  time_point answered_at_{};   ///< when the server last replied that it isn't ready
+  time_point heard_{};         ///< when the last reply came
+  time_point silent_since_{};  ///< when the server was last known to run, if not since; zero: it has replied
   std::shared_ptr<error const> down_because_;
   std::shared_ptr<error const> shut_because_;
   reactor::timer silence_timer_;

@@ -84,6 +84,29 @@ TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alo
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
 }
 
+/// What was frozen may say nothing until its connection is given up, and answer at once over the next one.
+TEST_F(cluster_behind_proxies, asks_the_others_about_a_master_that_it_could_not_reach_for_a_while) {
+  client redis{url(), {.connect_timeout = wait_limit, .reply_timeout = wait_limit}};
+  mutex m{redis, name_, {.ttl = 10min}};
+  m.acquire().release();
+  auto& master = slot_master();
+  for (auto* const each : nodes_.masters()) {
+    if (each == &master) continue;
+    proxy_of(*each).decide(
+        [](request const& r) { return r.has("INFO") ? fate::delay_reply(4s) : fate::pass(); });
+  }
+  auto& proxy = proxy_of(master);
+  proxy.refuse_connections(true);
+  proxy.cut_all();
+  waiter asks{m};
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  proxy.refuse_connections(false);
+  ASSERT_TRUE(eventually([&] { return master.raw().exists(name_); }));
+  EXPECT_TRUE(always(500ms, [&] { return !asks.done(); })) << "another one may have taken its place";
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_TRUE(asks.take().valid());
+}
+
 /// It is subscribed in its slot, and beside that in the old way at another node, where software that knows
 /// no channels in slots publishes.
 TEST_F(cluster_behind_proxies, an_object_is_heard_while_both_its_channels_are_subscribed) {

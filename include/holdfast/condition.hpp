@@ -69,7 +69,9 @@ namespace holdfast {
 ///   in vain. Also if the connection broke, and it can't be told whether the wait had begun.
 /// - errc::refused, wrong_type, unauthorized: the server said no. If it said so at the beginning of the wait,
 ///   the lease is still held.
-/// - errc::unreachable: the server can't be asked until the end of the lease, or for the lock.
+/// - errc::unreachable: the server can't be asked until the end of the lease; or, at the end of the wait, for
+///   the lock, for longer than client_options::patience. Without patience a wait takes the lock again however
+///   long the server is away.
 /// - std::errc::invalid_argument: the lease is of another lock or client, or of a kind without conditions. It
 ///   is still held.
 /// - std::errc::resource_deadlock_would_occur: the lease was entered again (recursive_mutex::reenter), or too

@@ -7,16 +7,16 @@ namespace holdfast::topology {
 bool known_master::hear(sentinel_view const& view) {
   if (!master_ || !view.master) return false;
   if (*view.master == *master_) {
-    epoch_ = std::max(epoch_, view.epoch);
+    age_ = std::max(age_, view.age());
     return false;
   }
-  if (view.epoch <= epoch_) return false;
-  know(*view.master, view.epoch);
+  if (view.age() <= age_) return false;
+  know(*view.master, view.age());
   return true;
 }
 
 bool known_master::weigh(sentinel_verdict const& verdict, time_point now) {
-  if (master_ && verdict.epoch < epoch_) {
+  if (master_ && verdict.age < age_) {
     if (verdict.master == *master_) {
       doubted_since_ = {};
       return true;
@@ -26,13 +26,13 @@ bool known_master::weigh(sentinel_verdict const& verdict, time_point now) {
     if (doubted_since_ == time_point{}) doubted_since_ = now;
     if (now < doubted_until()) return false;
   }
-  know(verdict.master, verdict.epoch);
+  know(verdict.master, verdict.age);
   return true;
 }
 
-void known_master::know(net::server_address const& master, std::int64_t epoch) {
+void known_master::know(net::server_address const& master, word_age age) {
   master_ = master;
-  epoch_ = epoch;
+  age_ = age;
   doubted_since_ = {};
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <optional>
 
 #include "base/clock.hpp"
@@ -11,7 +10,8 @@
 namespace holdfast::topology {
 
 /// A failover's number (epoch) is always a number that a sentinel has sent, never a guess: a late message
-/// can't count as new. An older master replaces a newer one in one case only: a majority of the sentinels
+/// can't count as new. Of two words with one number that of a sentinel which leads a failover is the older
+/// one (see word_age). An older master replaces a newer one in one case only: a majority of the sentinels
 /// reports it for `longest_doubt`, as sentinels do that were set up anew and count from zero.
 class known_master {
  public:
@@ -32,10 +32,10 @@ class known_master {
   }
 
  private:
-  void know(net::server_address const& master, std::int64_t epoch);
+  void know(net::server_address const& master, word_age age);
 
   std::optional<net::server_address> master_;
-  std::int64_t epoch_ = 0;
+  word_age age_{};
   time_point doubted_since_{};
 };
 

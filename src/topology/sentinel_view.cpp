@@ -56,8 +56,10 @@ bool read_address(resp::reply const& reply, sentinel_view& view) {
 
 bool read_master(resp::reply const& reply, sentinel_view& view) {
   view.epoch = 0;
+  view.watched.reset();
   if (!reply.is_array()) return reply.is_error();  // it knows no such master, or lacks the permission
   view.epoch = whole_number<std::int64_t>(field(reply, "config-epoch")).value_or(0);
+  view.watched = to_address(field(reply, "ip"), field(reply, "port"));
   return true;
 }
 
@@ -96,14 +98,14 @@ std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const>
     all = std::max(all, view->others.size() + 1);
     auto const votes = votes_for(*view->master, view->epoch, views);
     auto const rank = [&](sentinel_view const& candidate, std::size_t count) {
-      return std::tuple{candidate.epoch, count, (candidate.master == last) == (tie_rule == tie::stay)};
+      return std::tuple{candidate.age(), count, (candidate.master == last) == (tie_rule == tie::stay)};
     };
     if (best != nullptr && rank(*view, votes) <= rank(*best, best_votes)) continue;
     best = view;
     best_votes = votes;
   }
   if (best == nullptr) return std::nullopt;
-  return sentinel_verdict{.master = *best->master, .epoch = best->epoch, .settled = best_votes > all / 2};
+  return sentinel_verdict{.master = *best->master, .age = best->age(), .settled = best_votes > all / 2};
 }
 
 bool disagree(std::span<sentinel_view const* const> views) {

@@ -1,6 +1,7 @@
 /// The sentinels' views of a master, and the verdict that follows from them. No I/O.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -14,6 +15,16 @@
 
 namespace holdfast::topology {
 
+/// How new a word is: of two about different masters the greater is the newer one.
+struct word_age {
+  std::int64_t epoch = 0;
+  /// False: the sentinel leads a failover that isn't finished. If it hears meanwhile of a later one, back to
+  /// the master that it watches, it takes over that one's epoch, and goes on naming the master of its own.
+  bool firm = true;
+
+  friend auto operator<=>(word_age const&, word_age const&) = default;
+};
+
 /// What one sentinel reports.
 struct sentinel_view {
   struct peer {
@@ -26,7 +37,13 @@ struct sentinel_view {
   /// Grows with each failover, and only a majority of the sentinels can make it grow: of two views the one
   /// with the larger number is newer.
   std::int64_t epoch = 0;
+  /// The one that it watches. While it leads a failover that is the old one, and `master` the one to be.
+  std::optional<net::server_address> watched{};
   std::vector<peer> others{};  ///< sentinels of the same master
+
+  [[nodiscard]] word_age age() const noexcept {
+    return {.epoch = epoch, .firm = !watched || !master || *watched == *master};
+  }
 };
 
 // Each reads one reply into `view`. False: not a sentinel's reply.
@@ -43,7 +60,7 @@ struct sentinel_view {
 /// What several views come to.
 struct sentinel_verdict {
   net::server_address master;
-  std::int64_t epoch = 0;
+  word_age age{};
   bool settled = false;  ///< a majority of all existing sentinels reports it
 };
 

@@ -39,15 +39,14 @@ void check_verdict(std::span<sentinel_view const* const> views,
           "there is a verdict where a view names one");
   if (!found) return;
   auto const backs = [&](sentinel_view const* view) {
-    return view->master == found->master && view->epoch == found->epoch;
+    return view->master == found->master && view->epoch == found->age.epoch;
   };
   require(std::ranges::any_of(views, backs), "somebody has seen it so");
   for (auto const* const view : views)
-    require(!view->master || view->epoch <= found->epoch, "it is the newest");
+    require(!view->master || view->age() <= found->age, "it is the newest");
   std::vector<sentinel_view const*> const backwards{views.rbegin(), views.rend()};
   auto const other = topology::verdict_of(backwards, last, rule, 1);
-  require(other && other->epoch == found->epoch && other->settled == found->settled,
-          "order makes no difference");
+  require(other && other->age == found->age && other->settled == found->settled, "order makes no difference");
   require(!found->settled || other->master == found->master, "one master has the majority");
 }
 

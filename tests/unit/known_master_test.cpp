@@ -16,10 +16,20 @@ sentinel_view view_of(holdfast::net::server_address const& master, std::int64_t 
   return {.id = "1", .master = master, .epoch = epoch};
 }
 sentinel_verdict majority_for(holdfast::net::server_address const& master, std::int64_t epoch) {
-  return {.master = master, .epoch = epoch, .settled = true};
+  return {.master = master, .age = {.epoch = epoch}, .settled = true};
 }
 sentinel_verdict minority_for(holdfast::net::server_address const& master, std::int64_t epoch) {
-  return {.master = master, .epoch = epoch, .settled = false};
+  return {.master = master, .age = {.epoch = epoch}, .settled = false};
+}
+/// Of a sentinel that leads a failover: it names the master to be, and watches the old one.
+sentinel_view view_of_leader(holdfast::net::server_address const& to_be,
+                             holdfast::net::server_address const& old, std::int64_t epoch) {
+  auto view = view_of(to_be, epoch);
+  view.watched = old;
+  return view;
+}
+sentinel_verdict minority_of_leaders_for(holdfast::net::server_address const& master, std::int64_t epoch) {
+  return {.master = master, .age = {.epoch = epoch, .firm = false}, .settled = false};
 }
 
 struct known_master_then : testing::Test {
@@ -46,6 +56,23 @@ TEST_F(known_master_then, is_changed_by_a_newer_word_of_one_alone) {
   EXPECT_TRUE(known.hear(view_of(first, 3)));
   EXPECT_EQ(known.where(), first);
   EXPECT_FALSE(known.hear(view_of(third, 2)));
+}
+
+TEST_F(known_master_then, is_changed_by_the_sentinel_that_leads_a_failover) {
+  EXPECT_TRUE(known.hear(view_of_leader(first, third, 3)));
+  EXPECT_FALSE(known.hear(view_of(first, 3))) << "the others follow";
+  EXPECT_EQ(known.where(), first);
+}
+
+// A failover from the second to the third is led by a sentinel that doesn't finish it. Meanwhile the third
+// dies, and the others go back to the second: the leader takes over their number, but not their master.
+TEST_F(known_master_then, is_not_what_an_unfinished_failover_says_under_the_number_of_a_later_one) {
+  EXPECT_FALSE(known.hear(view_of_leader(third, second, 3))) << "the same master";
+  EXPECT_TRUE(known.hear(view_of(second, 3)));
+  EXPECT_EQ(known.where(), second);
+  EXPECT_FALSE(known.hear(view_of_leader(third, second, 3)));
+  EXPECT_FALSE(known.weigh(minority_of_leaders_for(third, 3), start)) << "though the second doesn't answer";
+  EXPECT_EQ(known.where(), second);
 }
 
 TEST_F(known_master_then, is_as_new_as_the_newest_word_for_it) {

@@ -56,6 +56,17 @@ TEST(sentinel_view, reads_what_a_sentinel_says) {
   EXPECT_EQ(view.others[0].at, (holdfast::net::server_address{.host = "10.0.0.9", .port = 26379}));
 }
 
+TEST(sentinel_view, tells_a_sentinel_that_leads_a_failover) {
+  sentinel_view view;
+  EXPECT_TRUE(read_master(list_reply({"ip", "10.0.0.2", "port", "6379", "config-epoch", "7"}), view));
+  EXPECT_TRUE(read_address(list_reply({"10.0.0.1", "6379"}), view));
+  EXPECT_FALSE(view.age().firm) << "it watches another master than it names";
+  EXPECT_TRUE(read_master(list_reply({"ip", "10.0.0.1", "port", "6379", "config-epoch", "7"}), view));
+  EXPECT_TRUE(view.age().firm);
+  EXPECT_TRUE(read_master(refused("NOPERM"), view));
+  EXPECT_TRUE(view.age().firm) << "it doesn't say";
+}
+
 TEST(sentinel_view, knows_no_master_when_the_answer_is_nil) {
   sentinel_view view = view_of("x", a, 1);
   EXPECT_TRUE(read_address({}, view));
@@ -100,12 +111,20 @@ TEST(sentinel_verdict, is_the_newest_word_though_most_say_otherwise) {
   auto const newest = verdict({view_of("1", a, 3), view_of("2", b, 4), view_of("3", a, 3)});
   ASSERT_TRUE(newest);
   EXPECT_EQ(newest->master, b);
-  EXPECT_EQ(newest->epoch, 4);
+  EXPECT_EQ(newest->age.epoch, 4);
   EXPECT_FALSE(newest->settled);
 }
 
 TEST(sentinel_verdict, is_what_most_say_where_none_is_newer) {
   EXPECT_EQ(verdict({view_of("1", b, 3), view_of("2", a, 3), view_of("3", a, 3)}, a)->master, a);
+}
+
+TEST(sentinel_verdict, is_not_that_of_an_unfinished_failover_under_the_same_number) {
+  auto leader = view_of("1", a, 3);
+  leader.watched = b;
+  EXPECT_EQ(verdict({leader, view_of("2", b, 3)}, a, tie::stay)->master, b);
+  EXPECT_EQ(verdict({view_of("2", b, 3), leader}, b, tie::leave)->master, b);
+  EXPECT_TRUE(verdict({leader, view_of("2", a, 3)})->settled) << "with one that has followed it";
 }
 
 TEST(sentinel_verdict, is_another_one_than_was_tried_when_it_is_a_tie) {

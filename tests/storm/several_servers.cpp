@@ -6,8 +6,10 @@
 #include "support/sentinel_servers.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -112,7 +114,9 @@ class cluster final : public deployment {
                                                            "storm:fair:0",    "storm:shared:0",
                                                            "storm:permits:0", "storm:barrier:0"};
                auto const slot = servers_.slot_of(by.of(names));
+               moving_.insert(slot);
                servers_.migrate_slot(slot, servers_.master_of(slot), servers_.another_master(slot));
+               moving_.erase(slot);
                return ending{};
              }},
             {"master killed", "server",
@@ -125,10 +129,23 @@ class cluster final : public deployment {
   void heal() override {
     auto const node = [this](std::size_t i) -> redis_server& { return servers_.node(i); };
     run_all(node, servers_.size());
+    for (auto const end = std::chrono::steady_clock::now() + 90s;
+         !all_settled() && std::chrono::steady_clock::now() < end;)
+      std::this_thread::sleep_for(50ms);
     (void)servers_.wait_until_ok();
   }
 
  private:
+  /// Of the slots whose migration broke off, since a node was in trouble.
+  bool all_settled() {
+    try {
+      for (auto const slot : moving_) servers_.settle(slot);
+    } catch (std::exception const&) {
+      return false;
+    }
+    moving_.clear();
+    return true;
+  }
   redis_server& some_master(dice& by) {
     auto masters = servers_.masters();
     if (masters.empty()) throw std::runtime_error{"there is no master at the moment"};
@@ -136,6 +153,7 @@ class cluster final : public deployment {
   }
 
   test::cluster_servers servers_;
+  std::set<std::uint16_t> moving_;
 };
 
 /// The masters write each change to disk, so each may be killed.

@@ -157,6 +157,10 @@ redis_server* cluster_servers::by_id(std::string const& id) {
   return found == ids_.end() ? nullptr : nodes_[static_cast<std::size_t>(found - ids_.begin())].get();
 }
 
+redis_server* cluster_servers::server_according_to(redis_server const& node, std::uint16_t slot) {
+  return by_id(master_id(node, slot));
+}
+
 redis_server& cluster_servers::master_of(std::uint16_t slot) {
   std::map<std::string, int> votes;
   for (auto& node : nodes_)

@@ -56,6 +56,10 @@ class cluster_servers {
   /// Moves the slot as a whole, without ASK and TRYAGAIN; false if these servers can't.
   [[nodiscard]] bool migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to);
 
+  /// Ends a migration that was interrupted, if one was, while all nodes run: one master serves the slot, and
+  /// has all of its keys. Returns when all nodes know it.
+  void settle(std::uint16_t slot);
+
   /// The replica takes over while its master runs; returns when all running nodes know it.
   void failover(redis_server& replica);
   /// Waits until most nodes name another master of that slot than `old`.
@@ -67,6 +71,9 @@ class cluster_servers {
   [[nodiscard]] bool wait_until_replicated();
 
  private:
+  [[nodiscard]] redis_server* server_according_to(redis_server const& node, std::uint16_t slot);
+  [[nodiscard]] redis_server& server_or_heir_of(std::uint16_t slot);
+  void bring_keys_back(std::uint16_t slot, redis_server& from, redis_server& to);
   void meet();
   void share_slots();
   void attach_replicas();

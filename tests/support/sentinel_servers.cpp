@@ -43,11 +43,11 @@ void sentinel_servers::start_data() {
     server.persistent = options_.persistent;
     server.requirepass = options_.password;
     server.args = {"--repl-diskless-sync-delay", "0"};
-    if (number > 0) {
-      auto const port = std::to_string(data_[0]->port());
-      server.args.insert(server.args.end(), {"--replicaof", "127.0.0.1 " + port});
-    }
     server.args.insert(server.args.end(), options_.args.begin(), options_.args.end());
+    // In a file, which the sentinels have rewritten: a server comes back as what it was. A master that comes
+    // back as a replica of its own replica would leave all of them without data to follow.
+    server.config = number == 0 ? "# the first master\n"
+                                : "replicaof 127.0.0.1 " + std::to_string(data_[0]->port()) + "\n";
     data_.push_back(redis_server::make(std::move(server)));
   }
   auto const linked = [this] {
@@ -135,14 +135,16 @@ bool sentinel_servers::wait_until_replicated() {
 
 void sentinel_servers::failover() {
   auto const& old = master();
-  // Refused while no replica is known to be good yet, or another failover is not finished.
+  // Refused while no replica is known to be good yet, or another failover is not finished: then another one
+  // may do it. One that was suspended does nothing for 30 s.
   auto const begun = [&] {
-    return master_port_of(*sentinels_[0]) != old.port() ||
-           !sentinels_[0]->try_command({"SENTINEL", "FAILOVER", name_}).is_error();
+    return &master() != &old || std::any_of(sentinels_.begin(), sentinels_.end(), [&](auto& sentinel) {
+      return sentinel->try_command({"SENTINEL", "FAILOVER", name_}).text == "OK";
+    });
   };
   // On a busy machine a failover gives up after some seconds: no replica reports in time to be the master.
   for (auto attempt = 0; attempt < 6; ++attempt) {
-    if (!eventually(begun)) throw std::runtime_error{"the sentinel refuses to fail over"};
+    if (!eventually(begun)) throw std::runtime_error{"the sentinels refuse to fail over"};
     if (wait_for_another_master(old, 8s)) return;
   }
   throw std::runtime_error{"no failover"};

@@ -46,7 +46,8 @@ class sentinel_servers {
   /// All running replicas have the data of the master; false when they hang.
   [[nodiscard]] bool wait_until_replicated();
 
-  /// SENTINEL FAILOVER while all servers run: returns when the new master is one and all sentinels name it.
+  /// SENTINEL FAILOVER while all servers with data run: returns when the new master is one and all running
+  /// sentinels name it.
   void failover();
   /// Waits until all running sentinels name another master than `old`, and it accepts writes.
   [[nodiscard]] bool wait_for_another_master(redis_server const& old,

@@ -21,7 +21,7 @@ void exclusion::begin(hold_state const& hold) {
   auto const never_valid = hold.until <= hold.granted.t;
   for (auto const& of : state_.parts_of(hold.lock).parts) {
     check_company(hold, of, hold.granted.t);
-    if (!never_valid) check_token(hold, of);
+    if (!never_valid && hold.has_new_token) check_token(hold, of);
   }
 }
 

@@ -160,6 +160,8 @@ void judge::on_granted(record const& line) {
                                                   .granted = place_of(line),
                                                   .confirmed = place_of(line)});
   auto& hold = *known;
+  auto const& before = state_.clients[line.client].released;
+  hold.has_new_token = line.wait != 0 || before != lease_identity{.number = line.number, .token = line.token};
   if (line.wait != 0) {
     auto const wait = end_of_wait(line);
     if (wait->lock != line.lock) refuse(line, "the caller asked for another lock");
@@ -231,6 +233,7 @@ void judge::on_end(record const& line) {
     name.last_until = hold.end_at_server();
     if (unsure) name.busy_until = std::max(name.busy_until, hold.end_at_server());
   }
+  if (!was_lost) state_.clients[line.client].released = {.number = hold.number, .token = hold.token};
   forget(hold);
   state_.clients[line.client].holds.erase(line.lease);
 }

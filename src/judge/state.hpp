@@ -43,7 +43,8 @@ struct hold_state {
   std::int64_t token = 0;
   instant until = 0;  ///< its deadline
   instant ttl = 0;
-  bool in_use = true;  ///< false: its holder is giving it back
+  bool in_use = true;         ///< false: its holder is giving it back
+  bool has_new_token = true;  ///< false: it has that of the lease that it was before
   place asked{};
   place granted{};
   place confirmed{};  ///< when the server last said that it is held
@@ -61,6 +62,14 @@ struct suspicion {
   finding found{};
 };
 
+/// A lease of one client.
+struct lease_identity {
+  std::int64_t number = 0;
+  std::int64_t token = 0;
+
+  friend bool operator==(lease_identity const&, lease_identity const&) = default;
+};
+
 struct client_state {
   instant last = 0;         ///< its last line
   instant silent_from = 0;  ///< its last pause that was too long for a client that runs
@@ -70,6 +79,7 @@ struct client_state {
   bool down = false;        ///< said so last
   instant unheard = 0;      ///< when its connection for messages last broke
   bool closed = false;
+  lease_identity released{};  ///< the last one
   std::vector<suspicion> suspected{};
   std::unordered_map<std::int64_t, std::unique_ptr<wait_state>> waits{};
   std::unordered_map<std::int64_t, std::unique_ptr<hold_state>> holds{};

@@ -25,6 +25,18 @@ void waits::served(wait_state const& wait, place const& at) {
   for (auto const* const other : name.waits) check_free(*other, at, "somebody else gets it");
 }
 
+/// A client that stood still may have been granted it, and gives it back when it goes on.
+void waits::left(wait_state const& wait, place const& at) {
+  check_free(wait, at, "left without it");
+  auto const& client = state_.clients[wait.client];
+  auto const stood_still = at.t - client.last > longest_silence ||
+                           (client.silent_until > wait.asked.t && at.t - client.silent_until < slack_);
+  auto const& parts = state_.parts_of(wait.lock).parts;
+  if (!stood_still || parts.size() != 1) return;
+  auto& busy = state_.names[parts.front().name].busy_until;
+  busy = std::max(busy, at.t);
+}
+
 /// A message is lost, and the server leaves the next request unanswered.
 instant waits::bound_of(wait_state const& wait) const {
   auto const& facts = state_.known.clients[wait.client];

@@ -13,7 +13,7 @@ class waits {
   /// A lease begins that this caller waited for; neither is among those of its name any more, or yet.
   void served(wait_state const& wait, place const& at);
   /// It goes without.
-  void left(wait_state const& wait, place const& at) { check_free(wait, at, "left without it"); }
+  void left(wait_state const& wait, place const& at);
   /// A further line of a client tells what became of its callers that were overtaken, as it seemed.
   void lives(record const& line);
   /// Its client has ended, and it was never answered.

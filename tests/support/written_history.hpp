@@ -37,6 +37,13 @@ class written_history {
                number("number", wait) + number("token", token) + R"(,"until":)" + ns(at + valid) +
                R"(,"ttl":10000)" + std::string{more} + '}');
   }
+  /// A lease that was another one before, with its number.
+  written_history& granted_instead(int at, std::string_view client, int number_of_both, int lease,
+                                   std::string_view kind, std::string_view name, std::int64_t token) {
+    return add(begin("granted", at, client) + number("w", 0) + number("l", lease) + lock(kind, name) +
+               number("number", number_of_both) + number("token", token) + R"(,"until":)" + ns(at + 9000) +
+               R"(,"ttl":10000})");
+  }
   written_history& taken(int at, std::string_view client, int wait, std::string_view kind,
                          std::string_view name, int token = 0) {
     return add(begin("taken", at, client) + number("w", wait) + lock(kind, name) + number("number", wait) +

@@ -33,6 +33,13 @@ class judge_lost : public testing::Test {
     history_.numbered("setting", 8, "b", "semaphore", "x", 1);
     return history_.numbered("set", 9, "b", "semaphore", "x", 1);
   }
+  /// A server that has lost a's lease lets b write meanwhile.
+  void upgrade_lease_of_a_goes_on_to_read(std::int64_t token) {
+    history_.asked(1, "a", 1, "upgrade", "x").granted(2, "a", 1, "upgrade", "x", first_token).trouble(3, "a");
+    history_.asked(4, "b", 1, "write", "x").granted(5, "b", 1, "write", "x", first_token + 1);
+    history_.of_lease("released", 6, "b", 1).of_lease("released", 2007, "a", 1);
+    history_.granted_instead(2008, "a", 1, 2, "read", "x", token).of_lease("released", 2009, "a", 2);
+  }
   written_history& taken(int at, int wait) {
     history_.asked(at, "b", wait, "semaphore", "x");
     return history_.taken(at + 1, "b", wait, "semaphore", "x");
@@ -67,6 +74,29 @@ TEST_F(judge_lost, the_newest_of_several_tokens_excuses_none_that_comes_behind_a
   history_.granted(2600, "a", 1, "mutex", "x", first_token);
   EXPECT_EQ(verdict(), "S3")
       << "the second one was told before its request was sent at 1600, and the third one behind";
+}
+
+TEST_F(judge_lost, a_downgraded_lease_keeps_a_token_that_was_in_order_when_it_was_told) {
+  upgrade_lease_of_a_goes_on_to_read(first_token);
+  EXPECT_EQ(verdict(), "fine | S1");
+}
+
+TEST_F(judge_lost, a_downgraded_lease_with_another_token_is_a_new_one) {
+  upgrade_lease_of_a_goes_on_to_read(first_token - 1);
+  EXPECT_EQ(verdict(), "S3 | S1");
+}
+
+TEST_F(judge_lost, a_lock_is_not_free_while_a_caller_that_stands_still_may_have_it) {
+  history_.asked(1, "b", 1, "fair", "x").asked(10, "a", 1, "fair", "x").alive(500, 8000, "a");
+  history_.of_wait("left", 8001, "b", 1).granted(8010, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge_lost, a_lock_is_free_while_a_caller_that_leaves_it_runs) {
+  history_.asked(1, "b", 1, "fair", "x").asked(10, "a", 1, "fair", "x").alive(500, 8000, "a");
+  history_.alive(500, 8000, "b").of_wait("left", 8001, "b", 1);
+  history_.granted(8010, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "L1 L1") << "for both";
 }
 
 TEST_F(judge_lost, a_permit_that_comes_back_to_a_server_that_forgot_its_semaphore_is_one_more) {

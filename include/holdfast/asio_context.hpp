@@ -31,7 +31,6 @@
 
 #include <atomic>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -119,36 +118,6 @@ Failure failure_as(std::exception_ptr&& failure, bool aborted) {
     return failure ? error_code{code_of(failure)} : error_code{};
   }
 }
-
-/// Memory for one of Asio's operations, of which there is one at a time: beginning it can't fail. Asio gives
-/// it back before it calls the handler.
-class room_for_handler {
- public:
-  template <class T>
-  struct allocator {
-    using value_type = T;
-
-    explicit allocator(room_for_handler& storage) noexcept : room{&storage} {}
-    template <class U>
-    allocator(allocator<U> const& other) noexcept : room{other.room} {}  // NOLINT(*-explicit-*): required
-
-    [[nodiscard]] T* allocate(std::size_t /*n: 1*/) noexcept {
-      static_assert(sizeof(T) <= sizeof(room->bytes_) && alignof(T) <= alignof(std::max_align_t));
-      return reinterpret_cast<T*>(room->bytes_);
-    }
-    void deallocate(T* /*p*/, std::size_t /*n*/) noexcept {}
-
-    template <class U>
-    friend bool operator==(allocator const& a, allocator<U> const& b) noexcept {
-      return a.room == b.room;
-    }
-
-    room_for_handler* room;
-  };
-
- private:
-  alignas(std::max_align_t) std::byte bytes_[256];
-};
 
 /// For handlers without an executor: where the callback of the lock would run.
 class client_thread {

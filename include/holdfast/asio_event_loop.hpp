@@ -4,6 +4,7 @@
 #include <holdfast/asio_context.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/event_loop.hpp>
+#include <holdfast/room_for_one.hpp>
 
 #ifdef HOLDFAST_STANDALONE_ASIO
 #include <asio/io_context.hpp>
@@ -119,7 +120,7 @@ class io_context_loop final : public event_loop,
   }
 
   struct readable {
-    using allocator_type = room_for_handler::allocator<std::byte>;
+    using allocator_type = detail::room_for_one::allocator<std::byte>;
     [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{of->room_to_watch_}; }
     void operator()(error_code failure) const {
       of->count(1);
@@ -129,7 +130,7 @@ class io_context_loop final : public event_loop,
   };
 
   struct called {
-    using allocator_type = room_for_handler::allocator<std::byte>;
+    using allocator_type = detail::room_for_one::allocator<std::byte>;
     [[nodiscard]] allocator_type get_allocator() const noexcept { return allocator_type{of->room_to_call_}; }
     void operator()() const { of->guest_->on_called(); }
     std::shared_ptr<io_context_loop> of;
@@ -143,8 +144,8 @@ class io_context_loop final : public event_loop,
   ::pid_t process_ = 0;  ///< that of the client
   std::optional<descriptor_type> descriptor_;
   std::shared_ptr<io_context_loop> listed_;  ///< while the operations have it
-  room_for_handler room_to_watch_;
-  room_for_handler room_to_call_;
+  detail::room_for_one room_to_watch_;
+  detail::room_for_one room_to_call_;
 };
 
 }  // namespace asio_parts

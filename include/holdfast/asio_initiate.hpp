@@ -4,6 +4,7 @@
 
 #include <holdfast/asio_context.hpp>
 #include <holdfast/async.hpp>
+#include <holdfast/room_for_one.hpp>
 
 #ifdef HOLDFAST_STANDALONE_ASIO
 #include <asio/associated_allocator.hpp>
@@ -50,12 +51,12 @@ namespace asio_parts {
 /// Posts in that memory, if that is known to be one piece: to an io_context, by an Asio whose executors have
 /// execute(). Where many operations end together Asio would take two pieces from the heap for each.
 template <class Executor, class Function>
-void post_in(room_for_handler& room, Executor const& where, Function&& function) {
+void post_in(detail::room_for_one& room, Executor const& where, Function&& function) {
   using of_io_context = net::io_context::executor_type;
   if constexpr (std::same_as<Executor, of_io_context>) {
     auto const in_room = net::prefer(net::require(where, net::execution::blocking_t::never),
                                      net::execution::relationship_t::fork,
-                                     net::execution::allocator(room_for_handler::allocator<void>{room}));
+                                     net::execution::allocator(detail::room_for_one::allocator<void>{room}));
     if constexpr (requires { in_room.execute(std::forward<Function>(function)); })
       return in_room.execute(std::forward<Function>(function));
   } else if constexpr (requires { where.template target<of_io_context>(); }) {
@@ -277,7 +278,7 @@ class pending final : public tracked {
   cancel* in_slot_ = nullptr;  ///< until call()
   std::optional<work_type> work_;
   std::optional<Handler> handler_;
-  room_for_handler room_;  ///< for the post that brings it
+  detail::room_for_one room_;  ///< for the post that brings it
 };
 
 template <class Failure, bool Promise>

@@ -76,15 +76,15 @@ void held_traces::look(time_point now) {
 }
 
 std::string held_traces::say(time_point now) {
-  std::string said;
-  if (!traced_) return said;
+  std::string text;
+  if (!traced_) return text;
   for_each_of_oldest([&](entry const& each) {
     if (each.since + settling > now) return;
-    if (!said.empty()) said += ' ';
-    said.append(std::to_string(each.lease->number())).append(1, '=').append(each.trace);
+    if (!text.empty()) text += ' ';
+    text.append(std::to_string(each.lease->number())).append(1, '=').append(each.trace);
     each.lease->trace_said = true;
   });
-  return said.empty() ? "-" : said;
+  return text.empty() ? "-" : text;
 }
 
 std::string held_traces::of(lease_state const& lease) const {

@@ -8,10 +8,9 @@
 
 #include "base/clock.hpp"
 #include "reactor/io_context.hpp"
+#include "reactor/room_for_one.hpp"
 
 namespace holdfast::reactor {
-
-class room_for_one;
 
 /// One timer. A member of the object that waits for it; leaves the queue when destroyed.
 class timer

@@ -25,11 +25,11 @@ TEST_F(serve_traces, are_listed_when_a_holder_says_them_later) {
   auto const holder_of = [&] { return list_of(1)["locks"][0]["holder"]; };
   auto number = 0;
   passes_in_one_round_of(5, [&] {  // unless the machine stops this for a second
-    auto const said = std::to_string(++number);
-    hold("orders", uuid + ":" + said);
-    ASSERT_TRUE(eventually([&] { return holder_of()["owner"] == uuid + ":" + said; }));
+    auto const acquisition = std::to_string(++number);
+    hold("orders", uuid + ":" + acquisition);
+    ASSERT_TRUE(eventually([&] { return holder_of()["owner"] == uuid + ":" + acquisition; }));
     EXPECT_FALSE(holder_of().contains("trace"));
-    redis.command({"HSET", record, "traces", said + "=" + trace});
+    redis.command({"HSET", record, "traces", acquisition + "=" + trace});
     EXPECT_TRUE(true_within(4s, [&] { return holder_of().value("trace", "") == trace; }));
   });
 }

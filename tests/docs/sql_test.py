@@ -59,8 +59,8 @@ class in_postgres:
 
     def run(self, text, **values):
         variables = [word for name, value in values.items() for word in ("-v", f"{name}={value}")]
-        said = self.call("psql", "-h", self.folder, "-U", "postgres", "-At", "-v", "ON_ERROR_STOP=1", *variables, input=text)
-        return [int(count) for count in re.findall(r"^(?:INSERT 0|UPDATE|SELECT) (\d+)$", said, re.MULTILINE)]
+        output = self.call("psql", "-h", self.folder, "-U", "postgres", "-At", "-v", "ON_ERROR_STOP=1", *variables, input=text)
+        return [int(count) for count in re.findall(r"^(?:INSERT 0|UPDATE|SELECT) (\d+)$", output, re.MULTILINE)]
 
     def end(self):
         self.call("pg_ctl", "-D", f"{self.folder}/data", "-m", "immediate", "stop")

@@ -18,7 +18,7 @@ class holder_trace : public testing::Test {
     auto const busy = watching_.last_busy();
     return busy ? busy->holder.trace : "nobody";
   }
-  [[nodiscard]] std::string said() {
+  [[nodiscard]] std::string traces_in_record() {
     return raw_.command({"HGET", "holdfast_client:" + working_.uuid(), "traces"}).text;
   }
 
@@ -68,7 +68,7 @@ TEST_F(holder_trace, is_not_said_of_short_work) {
     auto const commands = commands_at_rest(working_);
     for (auto i = 0; i < 10; ++i) work_.acquire().release();
     EXPECT_LE(working_.stats().commands, commands + 20);
-    EXPECT_EQ(said(), "-");
+    EXPECT_EQ(traces_in_record(), "-");
   });
 }
 

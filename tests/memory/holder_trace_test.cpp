@@ -19,6 +19,12 @@ using namespace std::chrono_literals;
 
 class holder_in_memory : public tracing_in_memory {
  protected:
+  /// The one that is written half a second behind the grant.
+  void refuse_first_record(std::string const& refusal) {
+    time.advance(400ms);
+    auto const refused = servers.refuse(refusal);
+    time.advance(200ms);
+  }
   /// What so many reports, a tenth of a second after each other, cost in requests.
   [[nodiscard]] std::uint64_t commands_of_reports(int count, mutex& of) {
     auto const before = other.stats().commands;
@@ -88,11 +94,7 @@ TEST_F(holder_in_memory, says_nothing_that_is_no_traceparent) {
 TEST_F(holder_in_memory, says_it_when_the_server_has_refused_it_once) {
   mutex m{redis, "orders"};
   auto const held = m.acquire();
-  time.advance(400ms);
-  {
-    auto const full = servers.refuse("OOM command not allowed when used memory > 'maxmemory'.");
-    time.advance(200ms);
-  }
+  refuse_first_record("OOM command not allowed when used memory > 'maxmemory'.");
   time.advance(21s);
   EXPECT_EQ(seen(), hears->traced);
 }
@@ -100,11 +102,7 @@ TEST_F(holder_in_memory, says_it_when_the_server_has_refused_it_once) {
 TEST_F(holder_in_memory, says_it_when_the_right_was_granted_later) {
   mutex m{redis, "orders"};
   auto const held = m.acquire();
-  time.advance(400ms);
-  {
-    auto const refused = servers.refuse("NOPERM this user has no permissions");
-    time.advance(200ms);
-  }
+  refuse_first_record("NOPERM this user has no permissions");
   time.advance(11min);
   EXPECT_EQ(seen(), hears->traced);
 }

@@ -2,6 +2,7 @@
 #include "arena.hpp"
 
 #include "support/cluster_servers.hpp"
+#include "support/eventually.hpp"
 #include "support/independent_servers.hpp"
 #include "support/sentinel_servers.hpp"
 
@@ -82,9 +83,7 @@ class sentinels final : public deployment {
     run_all(data, servers_.size());
     run_all(sentinel, servers_.sentinel_count());
     // A failover that was interrupted is tried again by the sentinels, after their failover-timeout.
-    for (auto const end = std::chrono::steady_clock::now() + 90s;
-         !has_master() && std::chrono::steady_clock::now() < end;)
-      std::this_thread::sleep_for(50ms);
+    (void)test::eventually(90s, [this] { return has_master(); });
   }
 
  private:
@@ -113,7 +112,7 @@ class cluster final : public deployment {
                static std::vector<std::string> const names{"storm:mutex:0",   "storm:mutex:1",
                                                            "storm:fair:0",    "storm:shared:0",
                                                            "storm:permits:0", "storm:barrier:0"};
-               auto const slot = servers_.slot_of(by.of(names));
+               auto const slot = test::cluster_servers::slot_of(by.of(names));
                moving_.insert(slot);
                servers_.migrate_slot(slot, servers_.master_of(slot), servers_.another_master(slot));
                moving_.erase(slot);
@@ -129,9 +128,7 @@ class cluster final : public deployment {
   void heal() override {
     auto const node = [this](std::size_t i) -> redis_server& { return servers_.node(i); };
     run_all(node, servers_.size());
-    for (auto const end = std::chrono::steady_clock::now() + 90s;
-         !all_settled() && std::chrono::steady_clock::now() < end;)
-      std::this_thread::sleep_for(50ms);
+    (void)test::eventually(90s, [this] { return all_settled(); });
     (void)servers_.wait_until_ok();
   }
 

@@ -140,8 +140,11 @@ class worker {
       auto const before = std::exchange(acquired, acquired_by_all());
       for (auto& each : threads_) {
         auto const done = each->done.load();
-        auto const counts = acquired != before || std::string_view{each->does.under_way()} != "condition";
-        each->ticks = done != each->seen ? 0 : counts ? each->ticks + 1 : each->ticks;
+        if (done != each->seen) {
+          each->ticks = 0;
+        } else if (acquired != before || std::string_view{each->does.under_way()} != "condition") {
+          ++each->ticks;
+        }
         each->seen = done;
         if (each->ticks > most_ticks)
           fail(std::string{"a call for "} + each->does.under_way() + " doesn't return");

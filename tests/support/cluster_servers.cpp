@@ -15,15 +15,6 @@ namespace {
 
 constexpr int slot_count = hash_slots;
 
-/// Throws when the node refuses: a fixture that continued would fail later, for no visible reason.
-raw_reply run_checked(redis_server const& node, std::vector<std::string> const& words) {
-  auto reply = node.raw().command(words);
-  if (!reply.is_error()) return reply;
-  std::string command;
-  for (auto const& word : words) command += word + " ";
-  throw std::runtime_error{node.address() + ": " + command + "→ " + reply.text};
-}
-
 bool is_in_sync(redis_server const& replica, redis_server const& master) {
   return replica.raw().info("replication", "master_link_status") == "up" &&
          replica.raw().info("replication", "slave_repl_offset") ==
@@ -131,6 +122,14 @@ void cluster_servers::attach_replicas() {
   if (!eventually(60s, replicas_known)) throw std::runtime_error{"not all nodes hear of all replicas"};
 }
 
+raw_reply cluster_servers::run_checked(redis_server const& node, std::vector<std::string> const& words) {
+  auto reply = node.raw().command(words);
+  if (!reply.is_error()) return reply;
+  std::string command;
+  for (auto const& word : words) command += word + " ";
+  throw std::runtime_error{node.address() + ": " + command + "→ " + reply.text};
+}
+
 std::string cluster_servers::url() const {
   std::string hosts;
   for (std::size_t number = 0; number < std::min<std::size_t>(3, nodes_.size()); ++number)
@@ -157,17 +156,20 @@ redis_server* cluster_servers::by_id(std::string const& id) {
   return found == ids_.end() ? nullptr : nodes_[static_cast<std::size_t>(found - ids_.begin())].get();
 }
 
-redis_server* cluster_servers::server_according_to(redis_server const& node, std::uint16_t slot) {
-  return by_id(master_id(node, slot));
+redis_server* cluster_servers::named_by_most(std::uint16_t slot,
+                                             std::function<bool(redis_server*)> const& counts) {
+  std::map<redis_server*, int> votes;
+  for (auto& node : nodes_) {
+    if (!node->runs()) continue;
+    if (auto* const named = by_id(master_id(*node, slot)); counts(named)) ++votes[named];
+  }
+  auto const most = std::max_element(votes.begin(), votes.end(),
+                                     [](auto const& a, auto const& b) { return a.second < b.second; });
+  return most == votes.end() ? nullptr : most->first;
 }
 
 redis_server& cluster_servers::master_of(std::uint16_t slot) {
-  std::map<std::string, int> votes;
-  for (auto& node : nodes_)
-    if (node->runs()) ++votes[master_id(*node, slot)];
-  auto const most = std::max_element(votes.begin(), votes.end(),
-                                     [](auto const& a, auto const& b) { return a.second < b.second; });
-  auto* const found = most == votes.end() ? nullptr : by_id(most->first);
+  auto* const found = named_by_most(slot, [](redis_server*) { return true; });
   if (found == nullptr) throw std::runtime_error{"no node knows who serves that slot"};
   return *found;
 }
@@ -207,15 +209,27 @@ void cluster_servers::begin_migration(std::uint16_t slot, redis_server& from, re
   run_checked(from, {"CLUSTER", "SETSLOT", std::to_string(slot), "MIGRATING", id_of(to)});
 }
 
+std::vector<std::string> cluster_servers::some_keys_in(std::uint16_t slot, redis_server const& node) {
+  std::vector<std::string> keys;
+  for (auto& key : run_checked(node, {"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"}).elements)
+    keys.push_back(std::move(key.text));
+  return keys;
+}
+
+std::vector<std::string> cluster_servers::migration_of(std::vector<std::string> const& keys,
+                                                       redis_server const& to) const {
+  std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0", "5000"};
+  if (!options_.password.empty()) words.insert(words.end(), {"AUTH", options_.password});
+  words.emplace_back("KEYS");
+  words.insert(words.end(), keys.begin(), keys.end());
+  return words;
+}
+
 void cluster_servers::move_keys(std::uint16_t slot, redis_server& from, redis_server& to) {
   for (;;) {
-    auto const keys = run_checked(from, {"CLUSTER", "GETKEYSINSLOT", std::to_string(slot), "100"}).elements;
+    auto const keys = some_keys_in(slot, from);
     if (keys.empty()) return;
-    std::vector<std::string> words{"MIGRATE", "127.0.0.1", std::to_string(to.port()), "", "0", "5000"};
-    if (!options_.password.empty()) words.insert(words.end(), {"AUTH", options_.password});
-    words.emplace_back("KEYS");
-    for (auto const& key : keys) words.push_back(key.text);
-    run_checked(from, words);
+    run_checked(from, migration_of(keys, to));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -71,7 +72,15 @@ class cluster_servers {
   [[nodiscard]] bool wait_until_replicated();
 
  private:
-  [[nodiscard]] redis_server* server_according_to(redis_server const& node, std::uint16_t slot);
+  /// Throws when the node refuses: a fixture that continued would fail later, for no visible reason.
+  static raw_reply run_checked(redis_server const& node, std::vector<std::string> const& words);
+  [[nodiscard]] static std::vector<std::string> some_keys_in(std::uint16_t slot, redis_server const& node);
+  /// The command that moves these keys.
+  [[nodiscard]] std::vector<std::string> migration_of(std::vector<std::string> const& keys,
+                                                      redis_server const& to) const;
+  /// Of the servers that count; null: most name one that isn't known, or nobody names any.
+  [[nodiscard]] redis_server* named_by_most(std::uint16_t slot,
+                                            std::function<bool(redis_server*)> const& counts);
   [[nodiscard]] redis_server& server_or_heir_of(std::uint16_t slot);
   void bring_keys_back(std::uint16_t slot, redis_server& from, redis_server& to);
   void meet();

@@ -213,7 +213,7 @@ deployment_url parse_deployment_url(std::string_view given) {
 
   auto const cut = take_apart(given, *scheme);
   auto const of_first = cut.before + cut.hosts.front() + cut.after;
-  url_text::check_at(std::string_view{of_first}.substr(of_first.find("://") + 3));
+  url_text::check_marks(std::string_view{of_first}.substr(of_first.find("://") + 3));
   auto const parsed = urls::parse_uri(of_first);
   if (!parsed) (void)parse_url(of_first);  // throws, with the reason
   urls::url url{*parsed};

@@ -15,14 +15,16 @@ namespace holdfast::net {
 // Messages quote only parts that can't be a piece of a misplaced password: never port, path or host.
 void url_text::bad(std::string const& reason) { throw error{errc::bad_url, "URL: " + reason}; }
 
-void url_text::check_at(std::string_view rest) {
+void url_text::check_marks(std::string_view rest) {
   auto const at_sign = rest.find('@');
-  if (at_sign == std::string_view::npos) return;
-  if (at_sign > rest.find_first_of("/?#") || rest.find('@', at_sign + 1) != std::string_view::npos) {
-    url_text::bad(
-        "'@' may stand only before the host; percent-encode @ / ? # % in user, password, paths and "
+  if (at_sign != std::string_view::npos &&
+      (at_sign > rest.find_first_of("/?#") || rest.find('@', at_sign + 1) != std::string_view::npos)) {
+    bad("'@' may stand only before the host; percent-encode @ / ? # % in user, password, paths and "
         "parameters "
         "(@ is %40, / is %2F, # is %23)");
+  }
+  if (rest.find('#') != std::string_view::npos) {
+    bad("'#' has no meaning here; in a password or parameter it is written %23");
   }
 }
 
@@ -204,10 +206,7 @@ endpoint parse_url(std::string_view given) {
 
   endpoint to;
   to.transport = to_scheme(std::string_view{text}.substr(0, scheme_end));
-  url_text::check_at(std::string_view{text}.substr(scheme_end + 3));
-  if (text.find('#') != std::string::npos) {
-    bad("'#' has no meaning here; in a password or parameter it is written %23");
-  }
+  url_text::check_marks(std::string_view{text}.substr(scheme_end + 3));
   auto const url = parse(text);
   read_user(url, to);
   bool db_given = false;

@@ -11,8 +11,10 @@ namespace holdfast::net::url_text {
 
 /// Throws for an '@' in the wrong place. An unencoded '@' belongs between password and host, once. Anywhere
 /// else it is most likely part of a password, or follows a password that holds a '/', '?' or '#': such text
-/// can neither be parsed nor shown. `rest` is the URL after the scheme.
-void check_at(std::string_view rest);
+/// can neither be parsed nor shown. And for a '#': it begins a fragment, which has no meaning, and Boost.URL
+/// 1.81 reads past the end of "?#" (it counts the fragment's characters as a parameter). `rest` is the URL
+/// after the scheme.
+void check_marks(std::string_view rest);
 
 /// The parameter `name`, which must be yes or no.
 [[nodiscard]] bool to_bool(std::string const& name, std::string_view value);

@@ -113,6 +113,13 @@ TEST(deployment_url, says_what_is_wrong) {
   EXPECT_THAT(deployment_error("redis+cluster://h1:99999,h2"), HasSubstr("port"));
 }
 
+TEST(deployment_url, with_a_fragment_is_refused_before_anything_is_read) {
+  for (auto const* const url : {"redis+quorum://h1,h2/1?#a=b", "redis+cluster://h1?#", "etcd://h1#x",
+                                "redis+sentinel://h1/m?sentinel_user=x#sentinel_password=y"}) {
+    EXPECT_THAT(deployment_error(url), HasSubstr("'#' has no meaning here")) << url;
+  }
+}
+
 TEST(deployment_url, of_a_scheme_alone_is_a_host) {
   EXPECT_EQ(parse_deployment_url("redis+sentinel").server.host, "redis+sentinel");
 }

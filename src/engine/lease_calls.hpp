@@ -100,6 +100,7 @@ class lease_calls {
   void finish_renewal(renewal& request, std::shared_ptr<error const> failure) noexcept;
 
   struct conversion;
+  void send_conversion(conversion& change, call const& script);
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
                                                             answer<ownership> const& result,
                                                             time_point now) noexcept;

@@ -17,6 +17,8 @@ struct lease_calls::conversion {
   lock_queue_ptr from;
   lock_queue_ptr const& to;
   lease_state_ptr next{};
+  std::shared_ptr<error const> failure{};
+  reactor::blocked_thread caller{};
 
   [[nodiscard]] error not_possible() const {
     return {errc::lost, "lease of " + from->title() + " can't be turned into another: " +
@@ -31,23 +33,21 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   auto* const queue = &lease->queue();
   conversion change{.old = std::move(lease), .from = lock_queue_ptr{queue}, .to = to};
   gate_.check_open();
-  std::shared_ptr<error const> reason;
   try {
     await_renewal(loop_, hold, *change.old);
-    if (change.old->status() != lease_state::state::held) throw error{change.not_possible()};
-    auto const& old = *change.old;
-    change.next.reset(
-        new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
-    change.old->renewing = true;  // as it sets the ttl: until then only the end of the lease is looked at
-    auto const result = request_conversion(hold, *change.old, script);
-    reason = end_conversion(change, result, boot_clock::now());
+    if (change.old->status() == lease_state::state::held) {
+      send_conversion(change, script);
+      loop_.wait(hold, change.caller);
+      hold.lock();
+    } else {
+      change.failure = std::make_shared<error const>(change.not_possible());
+      ends_.release(*change.old, boot_clock::now(), {});  // the server may have it still
+    }
   } catch (std::bad_alloc const&) {
     ends_.release(*change.old, boot_clock::now(), {});  // the caller no longer has it
-    reason = client_.no_memory;
+    change.failure = client_.no_memory;
   }
-  for (auto* const each : {change.old.get(), change.next.get()}) {  // renewals behind it may be with either
-    if (each != nullptr) each->settle();
-  }
+  auto const reason = std::move(change.failure);
   auto next = std::move(change.next);
   if (reason) next.reset();
   change.old.reset();
@@ -55,6 +55,25 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   loop_.leave(hold);
   if (reason) throw error{*reason};
   return next;
+}
+
+/// The answer decides at once, not when the caller gets the lock: until then the new lease is to be renewed,
+/// and at the end of the client it is to be given back. Throws std::bad_alloc with nothing sent.
+void lease_calls::send_conversion(conversion& change, call const& script) {
+  auto& old = *change.old;
+  change.next.reset(
+      new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
+  old.renewing = true;  // as it sets the ttl: until then only the end of the lease is looked at
+  try {
+    convert(old, script, boot_clock::now(), [this, &change](answer<ownership>&& result) {
+      change.failure = end_conversion(change, result, boot_clock::now());
+      for (auto* const each : {change.old.get(), change.next.get()}) each->settle();  // renewals behind it
+      loop_.wake(change.caller);
+    });
+  } catch (std::bad_alloc const&) {
+    old.settle();
+    throw;
+  }
 }
 
 /// Throws std::bad_alloc with nothing sent.
@@ -96,6 +115,7 @@ std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, ans
     (void)ends_.finish_here(old, now);
     pending_releases_.send(old, now, {});
   }
+  if (!still_held && found == nullptr) ends_.release(old, now, {});  // the caller no longer has it
   // What has reached its limit stays in the server if it is to be kept.
   auto const stays = old.options().keep && old.cause() == loss_cause::limit_reached;
   if (was_changed && !stays) {  // perhaps after the lease was lost

@@ -124,6 +124,16 @@ TEST_F(upgrade_fault, becomes_what_it_should_while_the_reply_to_its_renewal_is_l
   });
 }
 
+/// Its handle is gone with the attempt, and nobody else gives it back.
+TEST_F(upgrade_fault, is_given_back_though_it_was_at_its_limit_when_it_was_to_become_a_reader) {
+  shared_mutex limited{redis_, "m", {.ttl = 10min, .max_hold = 50ms}};
+  auto held = limited.acquire();
+  auto const lost = held.lost();
+  ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_EQ(code_of([&] { (void)limited.downgrade(std::move(held)); }), errc::lost);
+  EXPECT_TRUE(nothing_left_behind());
+}
+
 /// The answer, which doesn't come, decides nothing any more.
 TEST_F(upgrade_fault, is_lost_in_time_though_it_is_becoming_a_reader) {
   client patient{proxy_.url(), with_long_timeouts()};

@@ -69,6 +69,9 @@ class recording_backend : public lock_backend {
             scripting::send_options) override {
     add("pass " + std::string{lease.name} + " to " + number_in(next.owner), std::move(done));
   }
+  void convert(call const&, handler<ownership> done, scripting::send_options) override {
+    add("convert", std::move(done));
+  }
   void send(net::request&& request) override {
     // "*3\r\n$4\r\nWAIT…": its first word.
     auto const begin = request.bytes.find("\r\n", request.bytes.find('$')) + 2;

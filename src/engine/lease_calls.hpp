@@ -59,7 +59,7 @@ class lease_calls {
   [[nodiscard]] lease_state_ptr become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script);
   /// `next`, which its caller doesn't have yet, has taken the place of `lease` at the server: here, too, it
   /// takes over the listeners and the limits. `lease` is null afterwards. Throws errc::lost if either is
-  /// over; both are then.
+  /// over; both are then. See take_place().
   [[nodiscard]] lease_state_ptr replace(lease_state_ptr& lease, lease_state_ptr next);
   /// The server says that the lease is gone.
   void note_lost(lease_state& lease) noexcept;
@@ -73,6 +73,10 @@ class lease_calls {
   void on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f);
 
   // Under the lock.
+
+  /// The first step of replace(), as soon as `next` is granted: its first renewal ends the old lease in the
+  /// server, which then mustn't be renewed any more. No effect if either is over.
+  void take_place(lease_state& old, lease_state& next, time_point now) noexcept;
 
   /// Asks the server by a script to change what it has of a lease. From then on the old lease may not exist:
   /// the caller has seen to it that it isn't renewed. Throws std::bad_alloc with nothing sent.

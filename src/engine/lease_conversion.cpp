@@ -154,24 +154,29 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
   if (!change.from->contender) ends_.ask_after_release(*change.from, now);
 }
 
+void lease_calls::take_place(lease_state& old, lease_state& next, time_point now) noexcept {
+  if (old.status() != lease_state::state::held || next.status() != lease_state::state::held) return;
+  lock_queue_ptr const from{&old.queue()};
+  next.renewals_left = old.renewals_left;
+  if (next.renewals_left == 0) next.renew_at = time_point::max();
+  next.inherit(old);
+  (void)ends_.finish_here(old, now);
+  if (!next.renewing) next.settle();  // what waits behind a renewal of the old one, which is over
+  renewer_.add(next, now);
+  if (!from->contender) ends_.ask_after_release(*from, now);
+}
+
 lease_state_ptr lease_calls::replace(lease_state_ptr& lease, lease_state_ptr next) {
   reactor::lock hold{loop_.mutex()};
   auto const now = boot_clock::now();
   lock_queue_ptr from{&lease->queue()};
-  auto const old_held = lease->status() == lease_state::state::held;
-  auto const next_held = next->status() == lease_state::state::held;
+  take_place(*lease, *next, now);
+  auto const replaced = lease->status() == lease_state::state::released;
   std::optional<error> reason;
-  if (old_held && next_held) {
-    next->renewals_left = lease->renewals_left;
-    if (next->renewals_left == 0) next->renew_at = time_point::max();
-    next->inherit(*lease);
-    (void)ends_.finish_here(*lease, now);
-    renewer_.add(*next, now);
-    if (!from->contender) ends_.ask_after_release(*from, now);
-  } else {
-    if (old_held) ends_.lose(*lease, next->cause(), now);
-    auto const cause = lease->cause();
-    if (next_held) ends_.release(*next, now, {});
+  if (!replaced || next->status() != lease_state::state::held) {
+    if (lease->status() == lease_state::state::held) ends_.lose(*lease, next->cause(), now);
+    auto const cause = replaced ? next->cause() : lease->cause();
+    ends_.release(*next, now, {});  // it is given back, perhaps after it was lost
     next.reset();
     reason.emplace(errc::lost, "lease of " + from->title() + " can't be turned into another: " +
                                    (cause == loss_cause::none ? std::string{"it was released"}

@@ -31,11 +31,13 @@ struct blocked_waiter final : waiter {
         circles{watching} {}
   void finished() noexcept override {
     if (thread != 0) circles.end(*this);
+    if (lease && on_granted) on_granted(*lease);
     loop.wake(sleeper);
   }
 
   reactor::loop& loop;
   deadlocks& circles;
+  std::function<void(lease_state&)> on_granted{};
   reactor::blocked_thread sleeper;
 };
 
@@ -49,6 +51,7 @@ struct called_waiter final : waiter {
         circles{watching} {}
   void finished() noexcept override {
     if (thread != 0) circles.end(*this);
+    if (lease && on_granted) on_granted(*lease);
     loop.add_interest(-1);
     loop.deferred().add_promised([caller = std::move(self)] {
       caller->done_handler(std::move(caller->lease), std::move(caller->failure));
@@ -57,6 +60,7 @@ struct called_waiter final : waiter {
 
   reactor::loop& loop;
   deadlocks& circles;
+  std::function<void(lease_state&)> on_granted{};
   acquire_handler done_handler{};
   std::shared_ptr<called_waiter> self{};
   std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
@@ -114,6 +118,7 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   caller.amount = wanted.amount;
   caller.in_place_of = wanted.in_place_of;
   caller.number = wanted.number;
+  caller.on_granted = wanted.on_granted;
   caller.patient_until = patient_until(wait, wanted.in_outage, begun);
   if (wait) caller.last_look = last_look_before(end, *wait);
   membership_.enter(caller, boot_clock::now());
@@ -146,6 +151,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
       if (auto const still = weak.lock()) cancel(*still);
     };
   }
+  caller->on_granted = wanted.on_granted;
   loop_.deferred().promise();
   // Nothing fails from here on. Before, the handler would end with the lock held, which what it owns may
   // need.

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -59,6 +60,8 @@ class lock_calls {
     outages in_outage = outages::reported;
     std::uint64_t in_place_of = 0;  ///< see waiter::in_place_of
     std::uint64_t number = 0;       ///< see waiter::number
+    /// Called under the lock with the lease, before its caller has it.
+    std::function<void(lease_state& granted)> on_granted{};
   };
   [[nodiscard]] lease_state_ptr acquire(lock_queue_ptr const& queue, effective_options_ptr const& options,
                                         wait_limit wait, std::stop_token const& stop,

@@ -43,6 +43,12 @@ error meant_by(error const& failure, engine::core& core, lease const& held) {
               "\" was lost while it waited for readers: " + std::string{to_string(state.cause())}};
 }
 
+engine::lock_calls::particulars in_place_of(engine::lease_state& held, engine::core& core) {
+  return {.in_place_of = held.number(), .on_granted = [&held, &core](engine::lease_state& writer) {
+            core.leases().take_place(held, writer, boot_clock::now());
+          }};
+}
+
 /// Throws errc::lost when either is over; `held` is empty then.
 void put_in_place(lease& held, engine::core& core, engine::lease_state_ptr writer) {
   auto upgraded = engine::lease_state::take(std::move(held));
@@ -79,7 +85,7 @@ bool upgrade(lease& held, lock_binding const& writers, engine::wait_limit wait, 
   try {
     ends_of_wait const ends{core, held, std::move(stop)};
     writer = core.locks().acquire(writers.queue(), engine::effective_options_ptr{&state.effective()}, wait,
-                                  ends.token(), {.in_place_of = state.number()});
+                                  ends.token(), in_place_of(state, core));
   } catch (error const& failure) {
     throw error{meant_by(failure, core, held)};
   }
@@ -104,7 +110,7 @@ void async_upgrade(lease& held, lock_binding const& writers, engine::wait_limit 
   pending->held = std::move(held);
   try {
     core.locks().async_acquire(writers.queue(), options, wait, over, std::move(on_end),
-                               {.in_place_of = state.number()});
+                               in_place_of(state, core));
   } catch (...) {
     held = std::move(pending->held);
     throw;

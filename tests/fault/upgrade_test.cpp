@@ -4,6 +4,8 @@
 
 #include <holdfast/shared_mutex.hpp>
 
+#include <algorithm>
+#include <future>
 #include <thread>
 
 #include "script/names.hpp"
@@ -132,6 +134,40 @@ TEST_F(upgrade_fault, is_given_back_though_it_was_at_its_limit_when_it_was_to_be
   ASSERT_TRUE(eventually([&] { return lost.stop_requested(); }));
   EXPECT_EQ(code_of([&] { (void)limited.downgrade(std::move(held)); }), errc::lost);
   EXPECT_TRUE(nothing_left_behind());
+}
+
+/// The first renewal of the writer ends the upgrade lease in the server. Its caller's callback waits behind
+/// another one, which drives the loop.
+TEST_F(upgrade_fault, makes_a_writer_of_it_though_its_caller_hears_that_after_several_renewals) {
+  shared_mutex renewed{redis_, "m", {.ttl = 10s, .renew_every = 50ms}};
+  mutex other{redis_, "other", {.ttl = 10s}};
+  auto beside = other.acquire();
+  beside.renew();  // loads the script, so that the next one is answered first
+  auto held = renewed.acquire_upgrade();
+  auto const writer_was_renewed = [this] {
+    return std::ranges::count_if(proxy_.requests(), [](request const& r) {
+             return kind_of(r) == lua::renew_writer::source.sha1;
+           }) >= 4;
+  };
+  proxy_.forget();
+  std::promise<void> first;
+  std::promise<std::pair<lease, bool>> second;
+  beside.async_renew([&](std::exception_ptr const&) {
+    EXPECT_TRUE(eventually([&] {
+      beside.renew();
+      return writer_was_renewed();
+    }));
+    first.set_value();
+  });
+  renewed.async_try_upgrade(std::move(held), [&second](lease after, bool upgraded, std::exception_ptr) {
+    second.set_value({std::move(after), upgraded});
+  });
+  first.get_future().wait();
+  auto [writer, upgraded] = second.get_future().get();
+  EXPECT_TRUE(upgraded && writer.valid());
+  beside.release();
+  writer.release();
+  EXPECT_TRUE(has_left_nothing());
 }
 
 /// The answer, which doesn't come, decides nothing any more.

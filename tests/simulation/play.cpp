@@ -173,7 +173,10 @@ void actor::upgrade() {
         [this](engine::lease_state_ptr writer, std::shared_ptr<error const> const& failure) {
           on_upgraded(std::move(writer), failure);
         },
-        engine::lock_calls::particulars{.in_place_of = lease_->number()});
+        engine::lock_calls::particulars{.in_place_of = lease_->number(),
+                                        .on_granted = [this](engine::lease_state& writer) {
+                                          host_.core().leases().take_place(*lease_, writer, world_.now());
+                                        }});
   } catch (error const&) {  // the client has been shut down
     waiting_ = false;
     judge_.on_answer(upgraded_, 1);

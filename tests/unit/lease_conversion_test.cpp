@@ -109,5 +109,22 @@ TEST_F(a_conversion, that_is_refused_when_its_lease_is_at_its_limit_gives_that_b
   EXPECT_EQ(failure_, errc::lost);
 }
 
+TEST_F(a_conversion, by_a_writer_answers_who_waits_behind_a_renewal_of_what_it_replaces) {
+  auto const held = write();
+  auto const other = pin(recipes::plain::upgrader, queue_->name());
+  auto const writer = make_lease(other, 2, held->options());
+  auto answered = 0;
+  for (auto times = 0; times != 2; ++times)
+    renewer_.renew_now(*held, [&](answer<renewals> const&, time_point) { ++answered; });
+  ASSERT_THAT(backend_.take_sent(), ElementsAre("renew"));
+  leases_.take_place(*held, *writer, boot_clock::now());
+  EXPECT_EQ(answered, 1) << "that renewal isn't sent any more";
+  backend_.answer(renewals{});
+  EXPECT_EQ(answered, 2);
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+  EXPECT_EQ(writer->status(), lease_state::state::held);
+  loop_of_client_.ends.finish_here(*writer, boot_clock::now());
+}
+
 }  // namespace
 }  // namespace holdfast::engine

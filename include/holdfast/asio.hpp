@@ -41,7 +41,8 @@
 ///
 /// *Life.* The lock must last until the initiating function has returned (with use_awaitable and deferred:
 /// until the operation has begun), a semaphore until its operation has ended. What else?
-/// - The client ends first: handlers get errc::closed.
+/// - The client ends first: handlers get errc::closed. One whose lease had come before gets that, and it is
+///   lost (cause closed).
 /// - The io_context is stopped: the handler waits in it. Its lease is renewed meanwhile, as any other, until
 ///   the io_context runs again, or is destroyed.
 /// - The io_context is destroyed first, which destroys the handlers without calling them: operations that are

@@ -190,6 +190,22 @@ TEST_P(ending_beside_threads, of_work_that_was_stopped_keeps_the_lease_until_it_
   EXPECT_TRUE(got.value.valid());
 }
 
+TEST_P(ending_beside_threads, of_the_client_is_told_by_the_lease_of_a_handler_that_waits) {
+  auto shorter = std::make_unique<client>(make(loop_here()));
+  mutex lock{*shorter, "orders"};
+  outcome<lease> got;
+  async_acquire(lock, here(got.handler()));
+  io_.stop();
+  EXPECT_TRUE(eventually([&] { return shorter->stats().held_now == 1; }));
+  shorter.reset();
+  EXPECT_TRUE(is_free());
+  io_.restart();
+  ASSERT_TRUE(run());
+  EXPECT_FALSE(got.code) << got.code;
+  EXPECT_FALSE(got.value.valid());
+  EXPECT_EQ(got.value.lost_because(), loss_cause::closed);
+}
+
 /// The client waits for replies for 20 s, and as long for connections.
 TEST(lease_of_asio, never_blocks_the_thread_that_destroys_it) {
   auto server = redis_server::make({});

@@ -8,7 +8,7 @@
 ///     };
 ///     holdfast::client redis{url, {.observer = std::make_shared<slow_waits>()}};
 ///
-/// Ready-made: <holdfast/prometheus.hpp>. docs/metrics.md has more.
+/// Ready-made: <holdfast/prometheus.hpp>, <holdfast/opentelemetry.hpp>. docs/metrics.md has more.
 #pragma once
 
 #include <holdfast/export.hpp>

@@ -165,8 +165,9 @@ def page_of(one, undocumented):
     return out
 
 
-def main(xml, headers, pages):
-    read = {path.name: header(path) for path in sorted(pathlib.Path(headers).glob("*.hpp"))}
+def main(xml, pages, *folders):
+    headers = (path for folder in folders for path in pathlib.Path(folder).glob("*.hpp"))
+    read = {path.name: header(path) for path in sorted(headers, key=lambda path: path.name)}
     for path in sorted(pathlib.Path(xml).glob("*.xml")):
         compound = xml_root(path).find("compounddef")
         if compound is None:

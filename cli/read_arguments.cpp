@@ -11,6 +11,7 @@
 #include <holdfast/version.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 
@@ -45,6 +46,41 @@ std::string explained(reading const& problem, std::string_view const command, bo
                         : fmt::format(" (put -- before the command: holdfast {} NAME -- COMMAND)", command));
 }
 
+template <void (*Add)(command_line&, action&)>
+void add(command_line& line, action& chosen, words_after const /*command*/) {
+  Add(line, chosen);
+}
+
+struct declaration {
+  std::string_view name;
+  void (*declare)(command_line& line, action& chosen, words_after command);
+};
+
+/// In the order of the help.
+constexpr std::array declarations{
+    declaration{"run", add_run},
+    declaration{"lead", add_lead},
+    declaration{"ls", add<add_ls>},
+    declaration{"inspect", add<add_inspect>},
+    declaration{"release", add<add_release>},
+    declaration{"watch", add<add_watch>},
+    declaration{"leader", add<add_leader>},
+    declaration{"doctor", add<add_doctor>},
+    declaration{"top", add<add_top>},
+    declaration{"serve", add<add_serve>},
+    declaration{"acquire", add<add_acquire>},
+    declaration{"renew", add<add_renew>},
+    declaration{"hold", add<add_hold>},
+    declaration{"judge", add<add_judge>},
+};
+
+/// The command that is given, if it is the first word. Then only its own options are declared: those of all
+/// commands cost four times as much as all else that `holdfast` does until a command begins.
+declaration const* find_declaration(std::string_view const name) {
+  auto const* const found = std::ranges::find(declarations, name, &declaration::name);
+  return found == declarations.end() ? nullptr : found;
+}
+
 }  // namespace
 
 arguments read_arguments(int const argc, char** const argv) {
@@ -58,22 +94,14 @@ arguments read_arguments(int const argc, char** const argv) {
   command_line line{"holdfast", "Distributed locks on Redis: a command that runs on one host at a time",
                     "holdfast " HOLDFAST_VERSION_STRING};
   line.footer(main_footer);
-  add_run(line, result.chosen, after);
-  add_lead(line, result.chosen, after);
-  add_ls(line, result.chosen);
-  add_inspect(line, result.chosen);
-  add_release(line, result.chosen);
-  add_watch(line, result.chosen);
-  add_leader(line, result.chosen);
-  add_doctor(line, result.chosen);
-  add_top(line, result.chosen);
-  add_serve(line, result.chosen);
-  add_acquire(line, result.chosen);
-  add_renew(line, result.chosen);
-  add_hold(line, result.chosen);
-  add_judge(line, result.chosen);
   std::string shell;
-  add_completion(line, shell);
+  auto const* const given = words.size() > 1 ? find_declaration(words[1]) : nullptr;
+  if (given != nullptr) {
+    given->declare(line, result.chosen, after);
+  } else {
+    for (auto const& each : declarations) each.declare(line, result.chosen, after);
+    add_completion(line, shell);
+  }
   std::string help_about;
   line.add_command("help", "Explain holdfast, or one of its commands")
       .value("COMMAND", help_about, "Which command", "TEXT");

@@ -8,7 +8,24 @@
 namespace holdfast::cli {
 namespace {
 
-class usage_line : public CLI::Formatter {
+/// CLI11 has what an option excludes in the order of addresses in memory.
+class formatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(CLI::Option const* option) const override {
+    auto text = CLI::Formatter::make_option_opts(option);
+    auto const label = " " + get_label("Excludes") + ":";
+    auto const begin = text.find(label);
+    if (begin == std::string::npos) return text;
+    text.erase(begin + label.size());
+    std::vector<std::string> names;
+    for (auto const* const other : option->get_excludes()) names.push_back(other->get_name());
+    std::ranges::sort(names);
+    for (auto const& name : names) text += " " + name;
+    return text;
+  }
+};
+
+class usage_line : public formatter {
  public:
   explicit usage_line(std::string text) : text_{std::move(text)} {}
   std::string make_usage(CLI::App const*, std::string) const override { return "Usage: " + text_ + "\n"; }
@@ -174,6 +191,7 @@ void command_options::when_read(std::function<void()> called) { command_->final_
 
 command_line::command_line(std::string const& name, std::string const& text, std::string const& version)
     : app_{std::make_unique<CLI::App>(text, name)} {
+  app_->formatter(std::make_shared<formatter>());
   app_->set_version_flag("--version", version);
   app_->require_subcommand(0, 1);  // with more, the word after `help` would count as a command to run
 }

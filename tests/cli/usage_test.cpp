@@ -227,6 +227,14 @@ TEST(usage, explains_itself_in_three_ways) {
   }
 }
 
+/// CLI11 has them in the order of addresses in memory.
+TEST(usage, lists_what_an_option_excludes_by_name) {
+  auto command = holdfast_command({"help", "run"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.out(), testing::AllOf(HasSubstr("--keep Excludes: --at-most-every --once-per\n"),
+                                            HasSubstr("--local Excludes: --password-file --url\n")));
+}
+
 TEST(usage, has_examples_and_exit_codes_for_each_command_that_looks_at_locks) {
   for (std::string const name :
        {"ls", "inspect", "release", "watch", "leader", "doctor", "top", "acquire", "renew", "hold"}) {

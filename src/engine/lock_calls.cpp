@@ -22,48 +22,56 @@ time_point last_look_before(time_point end, std::chrono::nanoseconds wait) {
 
 using stop_watch = std::stop_callback<std::function<void()>>;
 
-/// A waiting thread; lives on its stack.
-struct blocked_waiter final : waiter {
-  blocked_waiter(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
-                 effective_options_ptr requested, std::function<void()> when_time_is_up)
+/// A caller that waits, of either kind.
+struct caller_of_lock : waiter {
+  caller_of_lock(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
+                 effective_options_ptr requested, lock_calls::particulars const& wanted,
+                 std::function<void()> when_time_is_up)
       : waiter{std::move(target), std::move(requested), std::move(when_time_is_up)},
         loop{client_loop},
-        circles{watching} {}
-  void finished() noexcept override {
+        circles{watching},
+        on_granted{wanted.on_granted} {
+    amount = wanted.amount;
+    in_place_of = wanted.in_place_of;
+    number = wanted.number;
+  }
+  /// With what finished() begins.
+  void end_wait() noexcept {
     if (thread != 0) circles.end(*this);
     if (lease && on_granted) on_granted(*lease);
-    loop.wake(sleeper);
   }
 
   reactor::loop& loop;
   deadlocks& circles;
-  std::function<void(lease_state&)> on_granted{};
+  std::function<void(lease_state&)> on_granted;
+};
+
+/// A waiting thread; lives on its stack.
+struct blocked_waiter final : caller_of_lock {
+  using caller_of_lock::caller_of_lock;
+  void finished() noexcept override {
+    end_wait();
+    loop.wake(sleeper);
+  }
+
   reactor::blocked_thread sleeper;
 };
 
 /// A waiting callback. It owns itself until its wait is over, and then the function that calls the callback
 /// does.
-struct called_waiter final : waiter {
-  called_waiter(reactor::loop& client_loop, deadlocks& watching, lock_queue_ptr target,
-                effective_options_ptr requested)
-      : waiter{std::move(target), std::move(requested), std::function<void()>{}},
-        loop{client_loop},
-        circles{watching} {}
+struct called_waiter final : caller_of_lock {
+  using caller_of_lock::caller_of_lock;
   void finished() noexcept override {
-    if (thread != 0) circles.end(*this);
-    if (lease && on_granted) on_granted(*lease);
+    end_wait();
     loop.add_interest(-1);
     loop.deferred().add_promised([caller = std::move(self)] {
       caller->done_handler(std::move(caller->lease), std::move(caller->failure));
     });
   }
 
-  reactor::loop& loop;
-  deadlocks& circles;
-  std::function<void(lease_state&)> on_granted{};
   acquire_handler done_handler{};
   std::shared_ptr<called_waiter> self{};
-  std::optional<stop_watch> stop;  ///< made and destroyed without the lock: it waits for a running callback
+  std::optional<stop_watch> stop{};  ///< made and destroyed without the lock: it waits for a running callback
 };
 
 }  // namespace
@@ -110,15 +118,12 @@ lease_state_ptr lock_calls::acquire(lock_queue_ptr const& queue, effective_optio
   }
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  blocked_waiter caller{loop_, deadlocks_, queue, options,
-                        [this, &caller] { membership_.on_time_up(caller, boot_clock::now()); }};
+  blocked_waiter caller{loop_,  deadlocks_,
+                        queue,  options,
+                        wanted, [this, &caller] { membership_.on_time_up(caller, boot_clock::now()); }};
   if (options->options.detect_deadlock) caller.thread = deadlocks::this_thread();
   caller.tries_only = once;
   caller.observed = std::move(observed);
-  caller.amount = wanted.amount;
-  caller.in_place_of = wanted.in_place_of;
-  caller.number = wanted.number;
-  caller.on_granted = wanted.on_granted;
   caller.patient_until = patient_until(wait, wanted.in_outage, begun);
   if (wait) caller.last_look = last_look_before(end, *wait);
   membership_.enter(caller, boot_clock::now());
@@ -143,7 +148,8 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   auto observed = observe_caller(client_);
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  auto caller = std::make_shared<called_waiter>(loop_, deadlocks_, queue, options);
+  auto caller =
+      std::make_shared<called_waiter>(loop_, deadlocks_, queue, options, wanted, std::function<void()>{});
   caller->time_up.set([this, raw = caller.get()] { membership_.on_time_up(*raw, boot_clock::now()); });
   std::function<void()> on_stop;
   if (stop.stop_possible()) {
@@ -151,7 +157,6 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
       if (auto const still = weak.lock()) cancel(*still);
     };
   }
-  caller->on_granted = wanted.on_granted;
   loop_.deferred().promise();
   // Nothing fails from here on. Before, the handler would end with the lock held, which what it owns may
   // need.
@@ -159,10 +164,7 @@ void lock_calls::async_acquire(lock_queue_ptr const& queue, effective_options_pt
   caller->self = caller;
   caller->tries_only = wait && wait->count() <= 0;
   caller->observed = std::move(observed);
-  caller->amount = wanted.amount;
-  caller->in_place_of = wanted.in_place_of;
   if (options->options.detect_deadlock) caller->thread = deadlocks_.this_process();
-  caller->number = wanted.number;
   loop_.add_interest(1);
   auto const now = boot_clock::now();
   caller->patient_until = patient_until(wait, wanted.in_outage, now);

@@ -12,13 +12,13 @@
 #include <holdfast/testing.hpp>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "base/clock.hpp"
 
 namespace holdfast::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::ElementsAre;
 using testing::IsEmpty;
 namespace api = opentelemetry::trace;
 namespace sdk = opentelemetry::sdk;
@@ -80,9 +80,7 @@ TEST_F(spans_of_locks, last_as_long_as_what_they_tell_of) {
     api::Scope const active{parent};
     trace = spans_of.trace();
   }
-  std::timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  auto const at = std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec} - 10s;
+  auto const at = boot_clock::now().time_since_epoch() - 10s;
   spans_of.on_event({.what = event_kind::lost,
                      .name = "orders",
                      .kind = "mutex",

@@ -26,15 +26,12 @@
 #include <opentelemetry/trace/span.h>
 #include <opentelemetry/trace/tracer.h>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace holdfast {
 

@@ -5,6 +5,7 @@
 #include "schedule.hpp"
 
 #include "judge/judge.hpp"
+#include "support/redis_server.hpp"
 
 #include <holdfast/mutex.hpp>
 #include <holdfast/quorum_mutex.hpp>
@@ -70,6 +71,17 @@ std::string text_of(judging::findings const& all, judging::tables const& known) 
 
 void add_lines(std::vector<std::string>& to, std::string const& text, std::string const& title) {
   if (!text.empty()) to.push_back(title + text.substr(0, text.size() - 1));
+}
+
+/// No fault makes a server end that nobody has ended.
+void look_at(deployment& servers, std::vector<std::string>& problems) {
+  servers.look();
+  for (auto* const each : servers.servers()) {
+    auto const how = each->unasked_end();
+    if (how.empty()) continue;
+    problems.push_back("a server broke down: " + how);
+    each->start();
+  }
 }
 
 void judge_into(arena_result& result, crowd const& people, terrain const& where) {
@@ -147,6 +159,7 @@ arena_result run_arena(terrain const& where, std::uint64_t seed, std::chrono::se
   arena_result result{.name = where.name};
   std::filesystem::create_directories(folder);
   dice choices{seed};
+  std::vector<std::string> broken;
   try {
     auto const servers = where.make();
     crowd people{
@@ -158,19 +171,21 @@ arena_result run_arena(terrain const& where, std::uint64_t seed, std::chrono::se
     for (auto const end = clock::now() + time; clock::now() < end;) {
       weather.step();
       people.look();
-      servers->look();
+      look_at(*servers, broken);
       std::this_thread::sleep_for(step);
     }
     weather.end_all();
     servers->heal();
     for (auto const end = clock::now() + calm; clock::now() < end; std::this_thread::sleep_for(step)) {
       people.look();
-      servers->look();
+      look_at(*servers, broken);
     }
     people.finish();
     result.faults = weather.counts();
     result.problems = people.problems();
     add_lines(result.problems, what_is_left(*servers, where.kinds), "");
+    look_at(*servers, broken);
+    std::ranges::move(broken, std::back_inserter(result.problems));
     add_lines(result.problems, servers->left_behind(), "left behind: ");
     count_into(result, people, where.keeps);
     judge_into(result, people, where);

@@ -12,6 +12,10 @@
 #include <string>
 #include <vector>
 
+namespace holdfast::test {
+class redis_server;
+}
+
 namespace holdfast::storm {
 
 /// How a fault ends; without `undo` it is over at once.
@@ -32,6 +36,8 @@ class deployment {
   virtual ~deployment() = default;
   [[nodiscard]] virtual std::string url(int worker) const = 0;
   [[nodiscard]] virtual std::vector<fault> faults() = 0;
+  /// Those that run as processes of their own, in no order.
+  [[nodiscard]] virtual std::vector<test::redis_server*> servers() { return {}; }
   /// After the last fault is over: all servers run, and nothing is in the way.
   virtual void heal() = 0;
   /// Called often.

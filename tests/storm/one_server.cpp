@@ -109,11 +109,26 @@ fault forgery_at(redis_server& server) {
           }};
 }
 
-class behind_a_proxy final : public deployment {
+class one_server : public deployment {
+ public:
+  explicit one_server(server_options options)
+      : server_{redis_server::make(with_commands_for_tests(std::move(options)))} {}
+
+  [[nodiscard]] std::string url(int /*worker*/) const override { return server_->url(); }
+  std::vector<redis_server*> servers() override { return {server_.get()}; }
+  void heal() override {
+    if (!server_->runs()) server_->start();
+    (void)server_->try_command({"CONFIG", "SET", "maxmemory", "0"});
+  }
+
+ protected:
+  std::unique_ptr<redis_server> server_;
+};
+
+class behind_a_proxy final : public one_server {
  public:
   explicit behind_a_proxy(bool persistent)
-      : persistent_{persistent},
-        server_{redis_server::make(with_commands_for_tests({.persistent = persistent}))} {}
+      : one_server{{.persistent = persistent}}, persistent_{persistent} {}
 
   [[nodiscard]] std::string url(int worker) const override {
     return worker % 2 == 1 ? proxy_.url() : server_->url();
@@ -128,10 +143,6 @@ class behind_a_proxy final : public deployment {
     return all;
   }
 
-  void heal() override {
-    if (!server_->runs()) server_->start();
-    (void)server_->try_command({"CONFIG", "SET", "maxmemory", "0"});
-  }
   void look() override { proxy_.forget(); }
 
  private:
@@ -193,13 +204,14 @@ class behind_a_proxy final : public deployment {
   }
 
   bool persistent_;
-  std::unique_ptr<redis_server> server_;
   test::flaky_proxy proxy_{server_->socket_path()};
 };
 
 /// Half of the clients speak to the module; it goes, and comes back.
-class with_module final : public deployment {
+class with_module final : public one_server {
  public:
+  with_module() : one_server{{.persistent = true, .args = {"--loadmodule", HOLDFAST_MODULE_FILE}}} {}
+
   [[nodiscard]] std::string url(int worker) const override {
     return server_->url() + (worker % 2 == 1 ? "?cas=lua" : "");
   }
@@ -213,45 +225,37 @@ class with_module final : public deployment {
                    }});
     return all;
   }
-  void heal() override {
-    if (!server_->runs()) server_->start();
-    (void)server_->try_command({"CONFIG", "SET", "maxmemory", "0"});
-  }
 
  private:
   void load() {
     must_answer(*server_);
     (void)server_->try_command({"MODULE", "LOAD", HOLDFAST_MODULE_FILE});
   }
-
-  std::unique_ptr<redis_server> server_{redis_server::make(
-      with_commands_for_tests({.persistent = true, .args = {"--loadmodule", HOLDFAST_MODULE_FILE}}))};
 };
 
 /// Its clock runs faster than those of its clients, and is set back by what it has gained when it starts
 /// again.
-class with_a_fast_clock final : public deployment {
+class with_a_fast_clock final : public one_server {
  public:
-  [[nodiscard]] std::string url(int /*worker*/) const override { return server_->url(); }
+  with_a_fast_clock() : one_server{{.persistent = true, .preload = HOLDFAST_FAST_CLOCK}} {}
+
   std::vector<fault> faults() override {
     auto all = faults_without_loss(*server_);
     all.push_back(restart_of(*server_, "server restarted with its data"));
     return all;
   }
-  void heal() override {
-    if (!server_->runs()) server_->start();
-    (void)server_->try_command({"CONFIG", "SET", "maxmemory", "0"});
-  }
+};
 
- private:
-  std::unique_ptr<redis_server> server_{
-      redis_server::make(with_commands_for_tests({.persistent = true, .preload = HOLDFAST_FAST_CLOCK}))};
+/// Made before the server, which runs in it.
+struct in_front {
+  test::private_network network_;
 };
 
 /// Packets are dropped, and what TCP sends again comes late.
-class in_a_namespace final : public deployment {
+class in_a_namespace final : private in_front, public one_server {
  public:
-  [[nodiscard]] std::string url(int /*worker*/) const override { return server_->url(); }
+  in_a_namespace() : one_server{{.transport = test::server_transport::tcp, .persistent = true}} {}
+
   std::vector<fault> faults() override {
     auto all = faults_without_loss(*server_);
     auto const lossy = [this](char const* name, auto lose) {
@@ -269,15 +273,6 @@ class in_a_namespace final : public deployment {
     }));
     return all;
   }
-  void heal() override {
-    if (!server_->runs()) server_->start();
-    (void)server_->try_command({"CONFIG", "SET", "maxmemory", "0"});
-  }
-
- private:
-  test::private_network network_;
-  std::unique_ptr<redis_server> server_{redis_server::make(
-      with_commands_for_tests({.transport = test::server_transport::tcp, .persistent = true}))};
 };
 
 }  // namespace

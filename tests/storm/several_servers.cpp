@@ -6,9 +6,11 @@
 #include "support/independent_servers.hpp"
 #include "support/sentinel_servers.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <stdexcept>
@@ -42,14 +44,12 @@ ending told_at_once(redis_server& server, dice& by) {
   return {};
 }
 
-template <class Servers>
-void run_all(Servers& servers, std::size_t count) {
-  for (std::size_t i = 0; i != count; ++i) {
-    auto& each = servers(i);
-    if (each.pid() == 0)
-      each.start();
+void run_all(std::vector<redis_server*> const& servers) {
+  for (auto* const each : servers) {
+    if (each->pid() == 0)
+      each->start();
     else
-      each.thaw();
+      each->thaw();
   }
 }
 
@@ -77,11 +77,14 @@ class sentinels final : public deployment {
             {"SCRIPT FLUSH or CLIENT KILL", "commands",
              [this](dice& by) { return told_at_once(servers_.master(), by); }}};
   }
+  std::vector<redis_server*> servers() override {
+    std::vector<redis_server*> all;
+    for (std::size_t i = 0; i != servers_.size(); ++i) all.push_back(&servers_.data(i));
+    for (std::size_t i = 0; i != servers_.sentinel_count(); ++i) all.push_back(&servers_.sentinel(i));
+    return all;
+  }
   void heal() override {
-    auto const data = [this](std::size_t i) -> redis_server& { return servers_.data(i); };
-    auto const sentinel = [this](std::size_t i) -> redis_server& { return servers_.sentinel(i); };
-    run_all(data, servers_.size());
-    run_all(sentinel, servers_.sentinel_count());
+    run_all(servers());
     // A failover that was interrupted is tried again by the sentinels, after their failover-timeout.
     (void)test::eventually(90s, [this] { return has_master(); });
   }
@@ -125,9 +128,13 @@ class cluster final : public deployment {
             {"SCRIPT FLUSH or CLIENT KILL", "commands",
              [this](dice& by) { return told_at_once(some_master(by), by); }}};
   }
+  std::vector<redis_server*> servers() override {
+    std::vector<redis_server*> all;
+    for (std::size_t i = 0; i != servers_.size(); ++i) all.push_back(&servers_.node(i));
+    return all;
+  }
   void heal() override {
-    auto const node = [this](std::size_t i) -> redis_server& { return servers_.node(i); };
-    run_all(node, servers_.size());
+    run_all(servers());
     (void)test::eventually(90s, [this] { return all_settled(); });
     (void)servers_.wait_until_ok();
   }
@@ -166,18 +173,18 @@ class voters final : public deployment {
          [this](dice& by) { return frozen(some(by), by.between(200ms, 2'500ms)); }},
         {"SCRIPT FLUSH or CLIENT KILL", "commands", [this](dice& by) { return told_at_once(some(by), by); }}};
   }
-  void heal() override {
-    auto const master = [this](std::size_t i) -> redis_server& { return servers_[i]; };
-    run_all(master, servers_.size());
+  std::vector<redis_server*> servers() override {
+    std::vector<redis_server*> all;
+    for (auto const& each : servers_) all.push_back(each.get());
+    return all;
   }
+  void heal() override { run_all(servers()); }
 
  private:
   /// That runs.
   redis_server& some(dice& by) {
     std::vector<redis_server*> running;
-    for (auto const& each : servers_) {
-      if (each->runs()) running.push_back(each.get());
-    }
+    std::ranges::copy_if(servers(), std::back_inserter(running), &redis_server::runs);
     if (running.empty()) throw std::runtime_error{"no voter runs at the moment"};
     return *by.of(running);
   }

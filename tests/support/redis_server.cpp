@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <fstream>
@@ -227,6 +228,20 @@ void redis_server::end(int signal) {
   frozen_ = false;
 }
 
+std::string redis_server::unasked_end() {
+  auto status = 0;
+  if (pid_ == 0 || ::waitpid(pid_, &status, WNOHANG) != pid_) return {};
+  pid_ = 0;
+  frozen_ = false;
+  keep_ports();
+  constexpr std::size_t enough = 8'000;
+  auto const log = contents(folder_ / "log");
+  return server_program() +
+         (WIFSIGNALED(status) ? " was ended by signal " + std::to_string(WTERMSIG(status))
+                              : " has ended with " + std::to_string(WEXITSTATUS(status))) +
+         "; the end of its log:\n" + log.substr(log.size() - std::min(log.size(), enough));
+}
+
 raw_reply redis_server::try_command(std::vector<std::string> const& words) const {
   if (!runs()) return {};
   try {
@@ -263,16 +278,18 @@ void redis_server::start() {
     throw std::runtime_error{server_program() + " doesn't start again:\n" + contents(folder_ / "log")};
 }
 
-// waitid returns when the signal has taken effect: a stopped process takes a moment to stop.
+// waitid returns when the signal has taken effect: a stopped process takes a moment to stop, and one that has
+// ended never does.
 void redis_server::freeze() {
+  if (pid_ == 0) throw std::runtime_error{"no server to be frozen"};  // the signal would be for all of us
   frozen_ = true;
   ::kill(pid_, SIGSTOP);
   siginfo_t info{};
-  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT);
+  ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WEXITED | WNOWAIT);
 }
 
 void redis_server::thaw() {
-  ::kill(pid_, SIGCONT);
+  if (pid_ != 0) ::kill(pid_, SIGCONT);
   frozen_ = false;
 }
 

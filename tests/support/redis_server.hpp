@@ -94,6 +94,8 @@ class redis_server {
   void thaw();    ///< SIGCONT
   /// Neither ended nor frozen: it replies to requests.
   [[nodiscard]] bool runs() const { return pid_ != 0 && !frozen_; }
+  /// How it has ended though nobody asked for that, with the end of its log; empty: it hasn't.
+  [[nodiscard]] std::string unasked_end();
 
   /// For TLS: files in the folder of the certificates, made with `openssl` at the first use.
   [[nodiscard]] std::string ca_file() const { return (certificates() / "ca.crt").string(); }

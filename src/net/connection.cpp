@@ -84,27 +84,41 @@ void connection::on_reply(resp::reply&& reply) {
     call_again(std::move(answered));
     return;
   }
-  if (held_back_.empty() && !is_late(entry)) {
+  if (is_doubtful(entry) || holds_back()) {
+    hold_back(std::move(answered));
+  } else {
     deliver(std::move(answered));
-    return;
-  }
-  auto const first = held_back_.empty();
-  held_back_.splice(held_back_.end(), answered);
-  if (!first) return;
-  try {
-    late_();
-  } catch (std::exception const&) {
-    believe();  // without memory to ask
   }
 }
 
-bool connection::is_late(pipeline::entry const& entry) const noexcept {
-  return late_ && entry.request.key.size != 0 && (doubted_ || heard_ - entry.response.sent_at > late_after_);
+bool connection::is_doubtful(pipeline::entry const& entry) noexcept {
+  if (doubt_ == nullptr || entry.request.key.size == 0) return false;
+  if (doubt_->is_late(*this, entry.response.sent_at, heard_)) doubt_->raise();
+  return doubt_->open();
 }
 
-void connection::believe() noexcept {
-  doubted_ = false;
-  for (auto all = std::exchange(held_back_, {}); !all.empty();) {
+void connection::hold_back(pipeline::batch&& answered) noexcept {
+  auto& place = doubt_->awaited() == doubt::question::next ? held_longer_ : held_back_;
+  place.splice(place.end(), answered);
+  doubt_->pursue();
+}
+
+pipeline::batch connection::take_held_back() noexcept {
+  held_back_.splice(held_back_.end(), held_longer_);
+  return std::exchange(held_back_, {});
+}
+
+time_point connection::silent_since() const noexcept {
+  if (up())
+    return pipeline_.in_flight() != 0 && pipeline_.first().request.key.size != 0
+               ? std::max(heard_, pipeline_.oldest())
+               : time_point::max();
+  if (silent_since_ != time_point{}) return silent_since_;
+  return dialling() ? sure_of_server_at() : time_point::max();
+}
+
+void connection::believe_first() noexcept {
+  for (auto all = std::exchange(held_back_, std::exchange(held_longer_, {})); !all.empty();) {
     pipeline::batch first;
     first.splice(first.begin(), all, all.begin());
     deliver(std::move(first));
@@ -207,7 +221,10 @@ void connection::on_up(std::vector<resp::reply>&& found) {
   }
   expected_ = true;
   was_up_ = true;
-  if (was_silent()) doubted_ = true;
+  if (doubt_ != nullptr) {
+    doubt_->reach(to().host, to().port);
+    if (was_silent()) doubt_->raise();
+  }
   down_because_.reset();
   retry_timer_.disarm();
   auto const broke_at = std::exchange(broke_at_, time_point{});
@@ -218,13 +235,12 @@ void connection::on_up(std::vector<resp::reply>&& found) {
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   auto const now = boot_clock::now();
   if (trouble_since_ == time_point{}) trouble_since_ = now;
-  if (silent_since_ == time_point{}) silent_since_ = now;
+  if (silent_since_ == time_point{}) silent_since_ = was_up_ ? now : sure_of_server_at();
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();
-  doubted_ = false;
   down_because_ = reason;
   pipeline_.restart();
-  pipeline_.put_back(std::exchange(held_back_, {}), now);
+  pipeline_.put_back(take_held_back(), now);
   silence_timer_.disarm();
   fail(pipeline_.remove_if([](request const& request, time_point) { return request.never_resend; }), reason);
   if (outcome == end::final || (outcome == end::broken && !expected_)) {
@@ -285,8 +301,9 @@ void connection::check_silence() noexcept {
 
 /// For so long that it may have been suspended, and replaced meanwhile.
 bool connection::was_silent() const noexcept {
-  return late_ && config().locator == nullptr && silent_since_ != time_point{} &&
-         boot_clock::now() - silent_since_ > late_after_;
+  auto since = sure_of_server_at();
+  if (config().locator == nullptr && silent_since_ != time_point{}) since = std::min(since, silent_since_);
+  return doubt_->is_long(boot_clock::now() - since);
 }
 
 void connection::fail(pipeline::batch&& requests, std::shared_ptr<error const> const& reason) noexcept {
@@ -315,7 +332,7 @@ pipeline::batch connection::take_all() noexcept {
 
 pipeline::batch connection::take_unanswered() noexcept {
   pipeline_.restart();
-  pipeline_.put_back(std::exchange(held_back_, {}), boot_clock::now());
+  pipeline_.put_back(take_held_back(), boot_clock::now());
   silence_timer_.disarm();
   retry_timer_.disarm();
   auto all = pipeline_.remove_if([](request const&, time_point) { return true; });

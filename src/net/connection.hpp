@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "net/doubt.hpp"
 #include "net/pipeline.hpp"
 #include "net/session.hpp"
 
@@ -15,7 +16,7 @@ namespace holdfast::net {
 /// Sends requests in order, many at a time, and gives each its response, however often the connection breaks
 /// in between. Connects with the first request, and again as long as there are any. All under the client's
 /// lock.
-class connection final : public session {
+class connection final : public session, private doubt::covered {
  public:
   connection(reactor::loop& loop, settings const& config, client_stats& counts);
   ~connection() override = default;
@@ -33,18 +34,13 @@ class connection final : public session {
   using refusal_handler = std::function<bool(pipeline::batch& requests)>;
   void on_refusal(refusal_handler f) { refused_ = std::move(f); }
 
-  /// From now on a reply that took longer than `limit`, and all behind it, are held back until believe() or
-  /// take_all() is called: the server may have been suspended, and another may serve in its place. `f` is
-  /// called with the first of them. So are the replies of a connection that was made again after so long,
-  /// unless a locator has said where to: what was frozen may say nothing until its connection is given up.
-  void on_late_reply(std::chrono::milliseconds limit, std::function<void()> f) {
-    late_after_ = limit;
-    late_ = std::move(f);
+  /// Replies that the doubt is about, and all behind them, are held back until it ends or take_all() is
+  /// called. A connection is silent, too, while it is being made: a frozen server's machine accepts it. With
+  /// a locator from when that last asked where to, else from the last sign of the server.
+  void share(doubt& of_server) {
+    of_server.cover(*this);
+    doubt_ = &of_server;
   }
-  /// The next reply counts as one that took longer. Until then, or until the connection ends.
-  void doubt() noexcept { doubted_ = true; }
-  /// Delivers the replies that are held back.
-  void believe() noexcept;
 
   /// `f` is called when the connection has broken after it was up: the server that the next connection
   /// reaches may have lost writes that were acknowledged. `f` may send requests.
@@ -67,7 +63,7 @@ class connection final : public session {
   [[nodiscard]] pipeline::batch take_all() noexcept;
 
   /// True if no request is sent or queued.
-  [[nodiscard]] bool idle() const noexcept { return pipeline_.empty() && held_back_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return pipeline_.empty() && !holds_back(); }
 
   /// Why there is no connection; null when there is one, or none was needed yet.
   [[nodiscard]] std::shared_ptr<error const> const& down_because() const noexcept { return down_because_; }
@@ -84,8 +80,17 @@ class connection final : public session {
   void gather(std::string& out) override;
   [[nodiscard]] std::size_t outstanding() const noexcept override { return pipeline_.in_flight(); }
 
+  void believe_first() noexcept override;
+  [[nodiscard]] bool holds_back() const noexcept override {
+    return !held_back_.empty() || !held_longer_.empty();
+  }
+  [[nodiscard]] time_point silent_since() const noexcept override;
+
   void deliver(pipeline::batch&& answered) noexcept;
-  [[nodiscard]] bool is_late(pipeline::entry const& entry) const noexcept;
+  [[nodiscard]] bool is_doubtful(pipeline::entry const& entry) noexcept;
+  void hold_back(pipeline::batch&& answered) noexcept;
+  /// All replies that are held back, in their order.
+  [[nodiscard]] pipeline::batch take_held_back() noexcept;
   void answer_with(std::shared_ptr<error const> const& reason, request& request,
                    response&& response) noexcept;
   void expect_by(time_point limit) noexcept;
@@ -105,15 +110,14 @@ class connection final : public session {
 
   pipeline pipeline_;
   std::unique_ptr<translation>
-      translation_;            ///< of the connection that is up; null: requests go as they stand
-  pipeline::batch held_back_;  ///< requests with their replies: see on_late_reply
+      translation_;              ///< of the connection that is up; null: requests go as they stand
+  doubt* doubt_ = nullptr;       ///< null: replies count however late they come
+  pipeline::batch held_back_;    ///< requests with their replies: see share()
+  pipeline::batch held_longer_;  ///< the same, behind those: they wait for doubt::question::next
   refusal_handler refused_;
-  std::function<void()> late_;
-  std::chrono::milliseconds late_after_{};
   std::function<void()> broken_;
   bool was_up_ = false;    ///< until on_down
   time_point broke_at_{};  ///< the connection that was up; the clock's epoch: none was since, or one is
-  bool doubted_ = false;   ///< see doubt()
   bool counted_ = false;   ///< in the loop's interest
   bool expected_ = false;  ///< the server is known to exist
   /// The time since which no reply has come, however often a connection was made meanwhile: a proxy may hang

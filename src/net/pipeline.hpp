@@ -190,6 +190,8 @@ class pipeline {
 
   /// When the oldest request in flight was sent; only if there is one.
   [[nodiscard]] time_point oldest() const noexcept { return all_.front().response.sent_at; }
+  /// The request that is answered next; only if one is in flight.
+  [[nodiscard]] entry const& first() const noexcept { return all_.front(); }
 
  private:
   void append(batch& requests) noexcept;

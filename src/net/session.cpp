@@ -87,7 +87,8 @@ void session::on_lost_handler() noexcept {
 void session::connect() noexcept {
   state_ = state::locating;
   loop_.add_interest(1);  // some thread has to drive until connected
-  loop_.arm(connect_timer_, boot_clock::now() + config_.connect_timeout);
+  sure_of_server_at_ = boot_clock::now();
+  loop_.arm(connect_timer_, sure_of_server_at_ + config_.connect_timeout);
   try {
     if (config_.locator != nullptr) {
       config_.locator->locate(*this);
@@ -99,8 +100,9 @@ void session::connect() noexcept {
   }
 }
 
-void session::found(endpoint const& to) noexcept {
+void session::found(endpoint const& to, time_point asked_at) noexcept {
   if (state_ != state::locating) return;
+  sure_of_server_at_ = asked_at;
   try {
     to_ = to;
     dial();

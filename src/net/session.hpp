@@ -77,8 +77,8 @@ class session : public resp_stream::user {
     final,      ///< another try would end the same way: a wrong password, say
   };
 
-  /// The locator has found the server: connects to it.
-  void found(endpoint const& to) noexcept;
+  /// The locator has found the server, by what it asked at `asked_at`: connects to it.
+  void found(endpoint const& to, time_point asked_at) noexcept;
   void not_found(errc code, std::string const& reason, end outcome) noexcept;
   /// Another server than `to()` is the right one from now on: connects to it without a pause, if a connection
   /// is wanted.
@@ -139,6 +139,13 @@ class session : public resp_stream::user {
   [[nodiscard]] client_stats& counts() noexcept { return counts_; }
   /// When the reply that is being handled was read.
   [[nodiscard]] time_point read_at() const noexcept { return stream_.read_at(); }
+  /// The connection is being made.
+  [[nodiscard]] bool dialling() const noexcept {
+    return state_ == state::connecting || state_ == state::greeting;
+  }
+  /// When the server that is connected to was last known to be the right one, as far as that can be known
+  /// without it: when a locator asked, or else when the connection was begun.
+  [[nodiscard]] time_point sure_of_server_at() const noexcept { return sure_of_server_at_; }
   /// The number of this connection, among all connections that the client has made.
   [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
 
@@ -154,15 +161,14 @@ class session : public resp_stream::user {
   void on_greeting(resp::reply const& reply);
   void end_stream(resp_stream::ending mode) noexcept;
   void note_unanswered() noexcept;
-  [[nodiscard]] bool on_its_way() const noexcept {
-    return state_ == state::locating || state_ == state::connecting || state_ == state::greeting;
-  }
+  [[nodiscard]] bool on_its_way() const noexcept { return state_ == state::locating || dialling(); }
 
   reactor::loop& loop_;
   settings const& config_;
   client_stats& counts_;
   state state_ = state::idle;
   endpoint to_;
+  time_point sure_of_server_at_{};
   resp_stream stream_;
   std::uint64_t connection_id_ = 0;
   bool starved_ = false;

@@ -23,7 +23,7 @@ class cluster_node {
     std::function<void(cluster_node&)> troubled;
     std::function<void()> broken;                     ///< see net::connection::on_broken
     std::function<void(std::uint16_t slot)> drained;  ///< doesn't throw
-    std::function<void(cluster_node&)> late;          ///< see net::connection::on_late_reply
+    std::function<void(cluster_node&)> late;          ///< see server_connections::events
   };
 
   /// `name`: its address, as host:port. `handlers` must outlive it.

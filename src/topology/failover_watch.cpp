@@ -68,8 +68,7 @@ void failover_watch::on_changed() noexcept {
 }
 
 void failover_watch::doubt(cluster_node& late) {
-  auto const known = std::ranges::any_of(doubts_, [&](doubted const& doubt) { return doubt.node == &late; });
-  if (known) return;  // over its other connection
+  forget(late);  // who was asked before may have answered before
   auto const number = ++last_number_;
   auto nodes = events_.masters();
   std::erase(nodes, &late);

@@ -34,7 +34,8 @@ class failover_watch {
   void stop() noexcept;
 
   /// Calls events::confirmed once all other nodes that are asked know of no failover, or the slots are known
-  /// anew, or they don't answer in time; unless forget() is called before. Throws std::bad_alloc, and then it
+  /// anew, or they don't answer in time; unless forget() is called before. Only what is asked by this call
+  /// counts, not what was asked by an earlier one for that node. Throws std::bad_alloc, and then it
   /// isn't called.
   void doubt(cluster_node& late);
   void forget(cluster_node const& node) noexcept;

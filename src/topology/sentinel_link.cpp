@@ -79,6 +79,7 @@ void sentinel_link::ask() noexcept {
 }
 
 void sentinel_link::begin() noexcept {
+  begun_at_ = boot_clock::now();
   next_ = {};
   next_trouble_.reset();
   names_.clear();
@@ -143,6 +144,7 @@ void sentinel_link::ask_for_names() {
 
 void sentinel_link::finish() noexcept {
   asking_ = false;
+  asked_at_ = begun_at_;
   switched_ = switched_ && again_;
   trouble_ = std::move(next_trouble_);
   view_.reset();

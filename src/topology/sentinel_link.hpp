@@ -50,6 +50,8 @@ class sentinel_link final : net::subscriber::listener {
   [[nodiscard]] net::endpoint const& endpoint() const noexcept { return config_.server; }
   /// The result of the last query; null when it failed.
   [[nodiscard]] sentinel_view const* view() const noexcept { return view_ ? &*view_ : nullptr; }
+  /// When the last query that has a result was begun.
+  [[nodiscard]] time_point asked_at() const noexcept { return asked_at_; }
   /// The last view differs from the one before, or is the first.
   [[nodiscard]] bool view_changed() const noexcept { return changed_; }
   /// Why the last query failed, or what is wrong with its replies; null when it succeeded, or none was made.
@@ -80,6 +82,8 @@ class sentinel_link final : net::subscriber::listener {
   bool asking_ = false;
   bool again_ = false;     ///< ask_anew() was called while a query was under way
   bool switched_ = false;  ///< it has announced another master since a query last ended
+  time_point begun_at_{};  ///< of the newest query
+  time_point asked_at_{};
   std::optional<sentinel_view> view_;
   std::optional<std::pair<std::optional<net::server_address>, std::int64_t>> previous_;  ///< master and epoch
   bool changed_ = false;  ///< against `previous_`

@@ -113,12 +113,14 @@ bool sentinel_locator::any_link_asking() const noexcept {
 
 void sentinel_locator::locate(net::session& session) {
   auto& tracked = track(session);
-  auto const known = chosen_ && tracked.tried < chosen_->number &&
-                     (any_session_on_choice() || boot_clock::now() < chosen_->made + fresh_limit);
-  if (known) {
-    tracked.tried = chosen_->number;
-    session.found(chosen_->endpoint);
-    return;
+  auto const now = boot_clock::now();
+  if (chosen_ && tracked.tried < chosen_->number) {
+    auto const serves = any_session_on_choice();
+    if (serves || now < chosen_->made + fresh_limit) {
+      tracked.tried = chosen_->number;
+      session.found(chosen_->endpoint, serves ? now : chosen_->asked_at);
+      return;
+    }
   }
   tracked.waiting = true;
   if (in_round_) {
@@ -149,6 +151,15 @@ std::vector<sentinel_view const*> sentinel_locator::views() const {
   return all;
 }
 
+/// When the first of the queries was begun by whose results views() goes.
+time_point sentinel_locator::oldest_question() const noexcept {
+  auto oldest = time_point::max();
+  for (auto const& link : links_) {
+    if (!link->asking() && link->view() != nullptr) oldest = std::min(oldest, link->asked_at());
+  }
+  return oldest;
+}
+
 void sentinel_locator::on_answered(sentinel_link& link) {
   if (shut_) return;
   loop_.arm(rest_timer_, boot_clock::now() + idle_limit);
@@ -156,7 +167,7 @@ void sentinel_locator::on_answered(sentinel_link& link) {
   if (view != nullptr) {
     learn(*view);
     if (known_.hear(*view)) {
-      move_sessions();
+      move_sessions(link.asked_at());
     } else if (chosen_ && view->master && *view->master != chosen_->master && link.view_changed()) {
       look_again();  // a majority may report this master by now
     }
@@ -200,7 +211,9 @@ void sentinel_locator::use(sentinel_verdict const& best) {
   if (relevant && !known_.weigh(best, now) && known_.doubted_until() != time_point::max()) {
     loop_.arm(doubt_timer_, std::max(known_.doubted_until(), now + shortest_doubt));
   }
-  if (any_session_waiting() || (chosen_ && chosen_->master != *known_.where())) move_sessions();
+  if (any_session_waiting() || (chosen_ && chosen_->master != *known_.where())) {
+    move_sessions(oldest_question());
+  }
 }
 
 /// A waiting session has failed with the last choice, unless another session is connected to it.
@@ -215,13 +228,17 @@ std::optional<sentinel_verdict> sentinel_locator::verdict() const {
 }
 
 /// Sends the waiting sessions, and sessions on other servers, to the known master.
-void sentinel_locator::move_sessions() {
+void sentinel_locator::move_sessions(time_point asked_at) {
   auto const& master = *known_.where();
   auto const endpoint = url_.announced(master.host, master.port);
   auto const is_new = chosen_ && chosen_->master != master;
   auto name = net::host_and_port(endpoint.host, endpoint.port);
   auto const reason = "the sentinels name another master, " + name;
-  choice next{.master = master, .endpoint = endpoint, .number = choices_ + 1, .made = boot_clock::now()};
+  choice next{.master = master,
+              .endpoint = endpoint,
+              .number = choices_ + 1,
+              .made = boot_clock::now(),
+              .asked_at = asked_at};
   chosen_ = std::move(next);
   ++choices_;
   // By index: a callback about a broken connection may make another session.
@@ -229,7 +246,7 @@ void sentinel_locator::move_sessions() {
     auto& session = *sessions_[i].session;
     if (std::exchange(sessions_[i].waiting, false)) {
       sessions_[i].tried = chosen_->number;
-      session.found(endpoint);
+      session.found(endpoint, asked_at);
     } else if (is_new && !same(session.to(), endpoint)) {
       session.move(reason);
     }

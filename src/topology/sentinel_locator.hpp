@@ -61,6 +61,7 @@ class sentinel_locator final : public net::locator {
     net::endpoint endpoint;      ///< as it is reached from here
     std::uint64_t number = 0;
     time_point made{};
+    time_point asked_at{};  ///< when the sentinels were asked that name it
   };
   enum class agreement { yes, no, asked_again, told };
   enum class doubts { none, with_next_round, with_this_round };
@@ -76,7 +77,7 @@ class sentinel_locator final : public net::locator {
   void use(sentinel_verdict const& best);
   [[nodiscard]] bool choice_serves() const noexcept;
   [[nodiscard]] std::optional<sentinel_verdict> verdict() const;
-  void move_sessions();
+  void move_sessions(time_point asked_at);
   void fail_waiting();
   void check_agreement();
   void check_again();
@@ -88,6 +89,7 @@ class sentinel_locator final : public net::locator {
   [[nodiscard]] bool any_session_waiting() const noexcept;
   [[nodiscard]] bool any_link_asking() const noexcept;
   [[nodiscard]] std::vector<sentinel_view const*> views() const;
+  [[nodiscard]] time_point oldest_question() const noexcept;
   [[nodiscard]] std::string describe_views() const;
 
   reactor::loop& loop_;

@@ -21,6 +21,7 @@ server_connections::server_connections(reactor::loop& loop, net::settings const&
       config_{config},
       counts_{counts},
       events_{std::move(handlers)},
+      doubt_{late_reply, events_.late},
       usual_{loop, config, counts} {
   watch(usual_, net::connection_role::usual);
 }
@@ -31,7 +32,6 @@ void server_connections::watch(net::connection& connection, net::connection_role
     connection.on_refusal(
         [this, role](net::pipeline::batch& requests) { return events_.refused(role, requests); });
   if (events_.troubled) connection.on_trouble(events_.troubled);
-  if (events_.late) connection.on_late_reply(late_reply, events_.late);
   connection.on_broken([this, role] {
     try {
       end_over_the_other(role);
@@ -40,6 +40,7 @@ void server_connections::watch(net::connection& connection, net::connection_role
     }
     if (events_.broken) events_.broken();
   });
+  if (events_.late) connection.share(doubt_);  // last: where there is no memory for the rest it won't exist
 }
 
 /// Requests sent over the other connection from now on may concern requests that the broken one still
@@ -76,16 +77,6 @@ net::connection& server_connections::over(net::connection_role role) {
   return *acknowledged_;
 }
 
-void server_connections::doubt() noexcept {
-  usual_.doubt();
-  if (acknowledged_) acknowledged_->doubt();
-}
-
-void server_connections::believe() noexcept {
-  usual_.believe();
-  if (acknowledged_) acknowledged_->believe();
-}
-
 bool server_connections::idle() const noexcept {
   return usual_.idle() && (!acknowledged_ || acknowledged_->idle());
 }
@@ -113,6 +104,7 @@ void server_connections::expect() {
 net::pipeline::batch server_connections::take_all() noexcept {
   auto all = usual_.take_all();
   if (acknowledged_) all.splice(all.end(), acknowledged_->take_all());
+  doubt_.abandon();
   return all;
 }
 

@@ -19,7 +19,7 @@ class server_connections {
     std::function<void()> troubled;
     /// See net::connection::on_broken.
     std::function<void()> broken;
-    /// See net::connection::on_late_reply; null: replies are believed however late they come.
+    /// Asks others about the server, see net::doubt; null: replies are believed however late they come.
     std::function<void()> late{};
   };
 
@@ -27,9 +27,10 @@ class server_connections {
   server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts, events handlers);
 
   [[nodiscard]] net::connection& over(net::connection_role role);
-  // See net::connection.
-  void doubt() noexcept;
-  void believe() noexcept;
+  /// See net::doubt::raise.
+  void doubt() noexcept { doubt_.raise(); }
+  /// See net::doubt::believe.
+  void believe() noexcept { doubt_.believe(); }
 
   /// No request is waiting or unanswered.
   [[nodiscard]] bool idle() const noexcept;
@@ -55,6 +56,7 @@ class server_connections {
   net::settings const& config_;
   client_stats& counts_;
   events const events_;
+  net::doubt doubt_;
   bool expected_ = false;
   net::connection usual_;
   std::unique_ptr<net::connection> acknowledged_;

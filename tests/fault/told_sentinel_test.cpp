@@ -103,6 +103,26 @@ class late_sentinel : public told_sentinel {
   static scripted_sentinel::report report_of(redis_server const& master, int epoch) {
     return {.port = master.port(), .epoch = epoch};
   }
+  void set_reports(scripted_sentinel::report const& all) {
+    for (auto* const sentinel : sentinels_) sentinel->set_report(all);
+  }
+  void set_master_behind(flaky_proxy const& line) {
+    auto const address = line.address();
+    set_reports({.port = static_cast<std::uint16_t>(std::stoi(address.substr(address.find(':') + 1)))});
+  }
+  /// The first one does, and answers nothing more. From here on nothing else makes the client ask.
+  void announce_and_be_silent() {
+    ASSERT_TRUE(first_sentinel_.has_subscriber());
+    // What it asks behind that, too.
+    ASSERT_TRUE(eventually([&] {
+      return always(200ms, [&, asked = first_sentinel_.asked()] { return first_sentinel_.asked() == asked; });
+    }));
+    first_sentinel_.be_silent(true);
+    auto const before = first_sentinel_.asked();
+    first_sentinel_.set_report(report_of(*second_, 1));
+    first_sentinel_.announce(first_->address(), second_->address());
+    ASSERT_TRUE(eventually([&] { return first_sentinel_.asked() > before; }));
+  }
   /// The first two take part in both failovers, of which the second is announced.
   void fail_over_twice() {
     for (auto* const sentinel : {&first_sentinel_, &second_sentinel_})
@@ -209,9 +229,7 @@ TEST_F(late_sentinel, sentinels_that_were_set_up_anew_are_believed_in_the_end) {
 /// The old master was suspended together with this client, and has the request that it had got before.
 TEST_F(late_sentinel, master_that_answers_late_is_not_believed_before_the_sentinels_were_asked) {
   flaky_proxy slow_line{first_->socket_path()};
-  auto const port =
-      static_cast<std::uint16_t>(std::stoi(slow_line.address().substr(slow_line.address().find(':') + 1)));
-  for (auto* const sentinel : sentinels_) sentinel->set_report({.port = port, .epoch = 0});
+  set_master_behind(slow_line);
   EXPECT_TRUE(is_at(redis_, *first_));
   ASSERT_TRUE(first_sentinel_.has_subscriber());
   auto direct = second_->raw();
@@ -221,7 +239,7 @@ TEST_F(late_sentinel, master_that_answers_late_is_not_believed_before_the_sentin
   slow_line.freeze();
   waiter asks{m};
   EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
-  for (auto* const sentinel : sentinels_) sentinel->set_report(report_of(*second_, 1));
+  set_reports(report_of(*second_, 1));
   slow_line.thaw();
   EXPECT_TRUE(always(1s, [&] { return !asks.done(); })) << "the other one has the lock";
   direct.command({"DEL", "orders"});
@@ -231,9 +249,7 @@ TEST_F(late_sentinel, master_that_answers_late_is_not_believed_before_the_sentin
 
 TEST_F(late_sentinel, master_that_answers_late_is_believed_if_it_still_is_the_master) {
   flaky_proxy slow_line{first_->socket_path()};
-  auto const port =
-      static_cast<std::uint16_t>(std::stoi(slow_line.address().substr(slow_line.address().find(':') + 1)));
-  for (auto* const sentinel : sentinels_) sentinel->set_report({.port = port, .epoch = 0});
+  set_master_behind(slow_line);
   EXPECT_TRUE(is_at(redis_, *first_));
   for (auto const reachable : {true, false}) {
     SCOPED_TRACE(reachable ? "the sentinels say so" : "the sentinels say nothing");
@@ -251,21 +267,71 @@ TEST_F(late_sentinel, master_that_answers_late_is_believed_if_it_still_is_the_ma
 /// It announces the failover before the others know of it, and takes a while to answer.
 TEST_F(late_sentinel, old_master_is_not_believed_from_the_announcement_of_a_failover_on) {
   EXPECT_TRUE(is_at(redis_, *first_));
-  ASSERT_TRUE(first_sentinel_.has_subscriber());
-  // What it asks behind that, too; from here on only the announcement makes it ask.
-  ASSERT_TRUE(eventually([&] {
-    return always(200ms, [&, asked = first_sentinel_.asked()] { return first_sentinel_.asked() == asked; });
-  }));
-  first_sentinel_.be_silent(true);
-  auto const before = first_sentinel_.asked();
-  first_sentinel_.set_report(report_of(*second_, 1));
-  first_sentinel_.announce(first_->address(), second_->address());
-  ASSERT_TRUE(eventually([&] { return first_sentinel_.asked() > before; }));
+  ASSERT_NO_FATAL_FAILURE(announce_and_be_silent());
   mutex m{redis_, "orders", {.ttl = 10min}};
   waiter asks{m};
   ASSERT_TRUE(eventually([&] { return first_->raw().exists("orders"); }));
   EXPECT_TRUE(always(300ms, [&] { return !asks.done(); }));
   first_sentinel_.be_silent(false);
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_EQ(second_->raw().get("orders"), asks.take().owner());
+}
+
+/// Each of its connections is one to the server that is doubted.
+TEST_F(late_sentinel, old_master_is_not_believed_over_its_next_connection_either) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  ASSERT_NO_FATAL_FAILURE(announce_and_be_silent());
+  first_->raw().kill_clients("normal");
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  waiter asks{m};
+  ASSERT_TRUE(eventually([&] { return first_->raw().exists("orders"); }));
+  EXPECT_TRUE(always(300ms, [&] { return !asks.done(); }));
+  first_sentinel_.be_silent(false);
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_EQ(second_->raw().get("orders"), asks.take().owner());
+}
+
+/// The machine of a frozen server accepts connections: the sentinels were asked before.
+TEST_F(late_sentinel, master_that_was_frozen_while_it_was_dialled_is_not_believed_when_it_thaws) {
+  flaky_proxy slow_line{first_->socket_path()};
+  set_master_behind(slow_line);
+  auto direct = second_->raw();
+  direct.command({"SET", "orders", "somebody", "PX", "600000"});
+  slow_line.freeze();
+  client redis{url_, with_long_timeouts({})};
+  mutex m{redis, "orders"};
+  waiter asks{m};
+  ASSERT_TRUE(eventually([&] { return slow_line.connections() > 0; }));
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  set_reports(report_of(*second_, 1));
+  slow_line.thaw();
+  EXPECT_TRUE(always(1s, [&] { return !asks.done(); })) << "the other one has the lock";
+  direct.command({"DEL", "orders"});
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_EQ(second_->raw().get("orders"), asks.take().owner());
+}
+
+/// Two sentinels say nothing, so the round of questions in which one has answered long ago isn't over.
+TEST_F(late_sentinel, word_from_before_the_connection_broke_is_not_enough_for_the_next_one) {
+  flaky_proxy slow_line{first_->socket_path()};
+  set_master_behind(slow_line);
+  EXPECT_TRUE(is_at(redis_, *first_));
+  auto direct = second_->raw();
+  direct.command({"SET", "orders", "somebody", "PX", "600000"});
+  second_sentinel_.be_silent(true);
+  late_sentinel_.be_silent(true);
+  mutex m{redis_, "orders"};
+  slow_line.freeze();
+  waiter asks{m};
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  auto const before = first_sentinel_.queries();
+  slow_line.thaw();
+  ASSERT_TRUE(has_been_queried(first_sentinel_, before));
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  set_reports(report_of(*second_, 1));
+  slow_line.cut_all();
+  EXPECT_TRUE(always(1s, [&] { return !asks.done(); })) << "the other one has the lock";
+  direct.command({"DEL", "orders"});
   ASSERT_TRUE(eventually([&] { return asks.done(); }));
   EXPECT_EQ(second_->raw().get("orders"), asks.take().owner());
 }

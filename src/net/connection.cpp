@@ -84,7 +84,7 @@ void connection::on_reply(resp::reply&& reply) {
     call_again(std::move(answered));
     return;
   }
-  if (is_doubtful(entry) || holds_back()) {
+  if (!entry.request.beside && (is_doubtful(entry) || holds_back())) {
     hold_back(std::move(answered));
   } else {
     deliver(std::move(answered));
@@ -93,7 +93,7 @@ void connection::on_reply(resp::reply&& reply) {
 
 bool connection::is_doubtful(pipeline::entry const& entry) noexcept {
   if (doubt_ == nullptr || entry.request.key.size == 0) return false;
-  if (doubt_->is_late(*this, entry.response.sent_at, heard_)) doubt_->raise();
+  if (doubt_->is_late(*this, entry.response.sent_at, heard_)) doubt_->raise(heard_);
   return doubt_->open();
 }
 
@@ -223,7 +223,7 @@ void connection::on_up(std::vector<resp::reply>&& found) {
   was_up_ = true;
   if (doubt_ != nullptr) {
     doubt_->reach(to().host, to().port);
-    if (was_silent()) doubt_->raise();
+    if (was_silent()) doubt_->raise(boot_clock::now());
   }
   down_because_.reset();
   retry_timer_.disarm();

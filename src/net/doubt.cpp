@@ -18,6 +18,13 @@ bool doubt::is_late(covered const& over, time_point sent_at, time_point now) con
   });
 }
 
+void doubt::raise(time_point seen) noexcept {
+  if (!asked_)
+    raised_ = true;
+  else if (seen > asked_at_)
+    again_ = true;
+}
+
 void doubt::pursue() noexcept {
   if (asked_ || believing_) return;
   asked_ = true;

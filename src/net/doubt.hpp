@@ -47,8 +47,9 @@ class doubt {
   /// A reply that is in time doesn't count either.
   [[nodiscard]] bool open() const noexcept { return raised_ || asked_; }
 
-  /// The server may have been replaced: no reply counts before others have been asked from now on.
-  void raise() noexcept { (asked_ ? again_ : raised_) = true; }
+  /// The server was found to be silent at `seen`, and may have been replaced: no reply counts before others
+  /// have been asked after that.
+  void raise(time_point seen) noexcept;
   /// For which question the next reply that is held back waits.
   [[nodiscard]] question awaited() const noexcept { return again_ ? question::next : question::under_way; }
   /// A reply is held back: asks, unless that is under way.

@@ -75,6 +75,7 @@ struct request {
   time_point give_up = time_point::max();  ///< with retry_policy::endless: fail then, if not in flight
   bool never_resend =
       false;               ///< not sent again when the connection breaks: it was for this run of the server
+  bool beside = false;     ///< its reply is about other servers: a doubt about this one doesn't hold it back
   bool divisible = false;  ///< may be split into a request for each key: gets TRYAGAIN at once
   /// The number of commands in `bytes`, each of which is answered. Of several, the response has the first
   /// error or else the last reply, and no error sends the request elsewhere.

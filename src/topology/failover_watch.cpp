@@ -57,6 +57,7 @@ void failover_watch::send(cluster_node& node, callback<void(net::response&&)> do
   resp::append_command(question.bytes, {"CLUSTER", "INFO"});
   question.never_resend = true;
   question.stays = true;
+  question.beside = true;  // masters that are all doubted at once would wait for each other
   question.done = std::move(done);
   node.over(net::connection_role::usual).send(std::move(question));
 }

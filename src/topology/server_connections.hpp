@@ -28,7 +28,7 @@ class server_connections {
 
   [[nodiscard]] net::connection& over(net::connection_role role);
   /// See net::doubt::raise.
-  void doubt() noexcept { doubt_.raise(); }
+  void doubt() noexcept { doubt_.raise(boot_clock::now()); }
   /// See net::doubt::believe.
   void believe() noexcept { doubt_.believe(); }
 

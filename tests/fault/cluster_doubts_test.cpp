@@ -1,6 +1,7 @@
 /// A master of a cluster that was silent: other masters are asked before what it says counts.
 #include "clustered.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 namespace holdfast::test {
@@ -101,6 +102,32 @@ TEST_F(doubtful_cluster, asks_again_about_what_comes_late_while_the_others_are_a
   ASSERT_TRUE(eventually([&] { return asks_later.done(); }));
   EXPECT_TRUE(asks.take().valid());
   EXPECT_TRUE(asks_later.take().valid());
+}
+
+/// As when this process was suspended.
+TEST_F(doubtful_cluster, does_not_let_masters_wait_for_each_other_that_are_all_late) {
+  passes_in_one_round_of(3, [&] {
+    client redis{url(), patient()};
+    std::vector<std::unique_ptr<mutex>> mutexes;
+    for (auto* const each : nodes_.masters()) {
+      auto i = 0;
+      while (&nodes_.master_of("each:" + std::to_string(i)) != each) ++i;
+      mutexes.push_back(std::make_unique<mutex>(redis, "each:" + std::to_string(i)));
+      mutexes.back()->acquire().release();
+    }
+    for (auto const& proxy : proxies_) proxy->freeze();
+    std::vector<std::unique_ptr<waiter>> waiters;
+    for (auto const& each : mutexes) waiters.push_back(std::make_unique<waiter>(*each));
+    EXPECT_TRUE(always(
+        700ms, [&] { return std::ranges::none_of(waiters, [](auto const& asks) { return asks->done(); }); }));
+    for (auto const& proxy : proxies_) proxy->thaw();
+    EXPECT_TRUE(eventually(3s, [&] {
+      return std::ranges::all_of(waiters, [](auto const& asks) { return asks->done(); });
+    })) << "no doubt has lasted for as long as it may";
+    ASSERT_TRUE(eventually(
+        [&] { return std::ranges::all_of(waiters, [](auto const& asks) { return asks->done(); }); }));
+    for (auto const& asks : waiters) EXPECT_EQ(asks->take().release(), release_result::released);
+  });
 }
 
 class doubtful_replicated_cluster : public doubtful_cluster {

@@ -28,11 +28,13 @@ struct a_doubt : testing::Test {
   net::doubt shared{500ms, [this] { ++asked; }};
   held_connection usual{shared};
   held_connection other{shared};
-  time_point const now = boot_clock::now();
 
   /// A reply comes; true if it counts at once.
   bool comes(held_connection& over, std::chrono::milliseconds took) {
-    if (shared.is_late(over, now - took, now)) shared.raise();
+    return comes_at(boot_clock::now(), over, took);
+  }
+  bool comes_at(time_point read_at, held_connection& over, std::chrono::milliseconds took) {
+    if (shared.is_late(over, read_at - took, read_at)) shared.raise(read_at);
     if (!shared.open() && !over.holds_back()) return true;
     ++(shared.awaited() == net::doubt::question::next ? over.later : over.first);
     shared.pursue();
@@ -60,7 +62,7 @@ TEST_F(a_doubt, is_about_all_connections) {
 }
 
 TEST_F(a_doubt, begins_with_the_silence_of_another_connection) {
-  other.owed_since = now - 501ms;
+  other.owed_since = boot_clock::now() - 501ms;
   EXPECT_FALSE(comes(usual, 1ms));
   shared.believe();
   EXPECT_TRUE(comes(usual, 1ms)) << "others were asked since that one is silent";
@@ -81,8 +83,17 @@ TEST_F(a_doubt, is_not_ended_by_an_answer_to_an_older_question) {
   EXPECT_EQ(asked, 2) << "however slow the server is, each question ends";
 }
 
+TEST_F(a_doubt, is_ended_by_the_answer_for_all_that_was_read_before_the_question) {
+  auto const read_at = boot_clock::now();
+  EXPECT_FALSE(comes_at(read_at, usual, 501ms));
+  EXPECT_FALSE(comes_at(read_at, usual, 501ms)) << "with it";
+  shared.believe();
+  EXPECT_EQ(usual.delivered, 2);
+  EXPECT_EQ(asked, 1);
+}
+
 TEST_F(a_doubt, that_was_raised_asks_with_the_first_reply) {
-  shared.raise();
+  shared.raise(boot_clock::now());
   EXPECT_EQ(asked, 0);
   EXPECT_FALSE(comes(usual, 1ms));
   EXPECT_EQ(asked, 1);
@@ -98,7 +109,7 @@ TEST_F(a_doubt, whose_question_nobody_will_answer_asks_another_one) {
 
 TEST_F(a_doubt, is_not_about_the_next_server) {
   shared.reach("10.0.0.1", 6379);
-  shared.raise();
+  shared.raise(boot_clock::now());
   shared.reach("10.0.0.1", 6379);
   EXPECT_TRUE(shared.open()) << "over another connection to the same";
   shared.reach("10.0.0.2", 6379);

@@ -235,7 +235,10 @@ void connection::on_up(std::vector<resp::reply>&& found) {
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {
   auto const now = boot_clock::now();
   if (trouble_since_ == time_point{}) trouble_since_ = now;
-  if (silent_since_ == time_point{}) silent_since_ = was_up_ ? now : sure_of_server_at();
+  if (silent_since_ == time_point{}) {
+    auto const owed = pipeline_.in_flight() != 0;
+    silent_since_ = !was_up_ ? sure_of_server_at() : owed ? std::max(heard_, pipeline_.oldest()) : now;
+  }
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();
   down_because_ = reason;
@@ -294,7 +297,6 @@ void connection::check_silence() noexcept {
     loop().arm(silence_timer_, limit);
     return;
   }
-  if (silent_since_ == time_point{}) silent_since_ = limit - config().reply_timeout;
   drop(errc::unreachable,
        [this] { return "no reply for " + std::to_string(config().reply_timeout.count()) + " ms"; });
 }

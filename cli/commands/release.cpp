@@ -35,7 +35,8 @@ lost at its next renewal. Several names are those that one owner has taken toget
 
 --force is for a holder that hangs, or was forgotten. The holder is asked first, so that it can stop its work:
 `holdfast run` ends its command, and a program finds its lease lost. If the holder hasn't given the lock back
-after --grace, the lock is deleted, and two holders may be at work at once. Writes that carry the fencing token
+after --grace, the lock is deleted, and two holders may be at work at once. So they may when its ttl is over
+first: a holder may hear the request and work on (`run --on-lost=warn`), or hang. `release` says so. Writes that carry the fencing token
 are safe even then. The next waiter gets the lock.
 
 A job of `run --once-per` or `--at-most-every` that has run counts until its time is over, and a lock of `run
@@ -56,7 +57,7 @@ On etcd holders that are not Holdfast clients, and leaders, can't be asked eithe
 (`holdfast inspect` shows them), `release` needs --wire, which says whose holder is meant.
 
 Exit codes
-  0   the holder is gone: the lock was given back, deleted, or not held
+  0   the holder has the lock no more: it was given back, deleted, expired, or not held
   64  bad option, name or URL; --force and --owner are missing; nobody can be asked (--yes); in
       use on both wires (--wire)
   65  refused: not a lock of Holdfast (see --foreign), not a lock, or a counter
@@ -96,6 +97,7 @@ release_outcome outcome_of(force_result result) {
     case force_result::not_held:
     case force_result::released_by_holder:
     case force_result::deleted:
+    case force_result::expired:
     case force_result::run_was_over:
       return {word, ok};
     case force_result::changed:
@@ -155,13 +157,24 @@ std::string message_of(force_result result, lock_state const& seen, release_opti
   auto const name = output::quoted(seen.name);
   switch (result) {
     case force_result::not_held:
-      return fmt::format("lock {} is not held{}: there is nothing to release", name,
-                         options.wire.empty() ? "" : " with --wire " + options.wire);
+      if (seen.kind != lock_kind::free) {
+        return fmt::format("lock {} came free before {} could be asked: there was nothing to release", name,
+                           holders_text(seen, options));
+      }
+      return fmt::format(
+          "lock {} is not held{}: there is nothing to release (a holder whose ttl is over may still be at "
+          "work, and is asked no more)",
+          name, options.wire.empty() ? "" : " with --wire " + options.wire);
     case force_result::released_by_holder:
       return fmt::format("lock {} was given back by {}, which was asked to stop", name,
                          holders_text(seen, options));
     case force_result::deleted:
       return deleted(seen, options);
+    case force_result::expired:
+      return fmt::format(
+          "lock {} is not {}'s any more: its ttl was over before it was seen to be given back, and {} may "
+          "still be at work",
+          name, holders_text(seen, options), may_have_several_holders(seen) ? "a holder" : "that process");
     case force_result::changed:
       return fmt::format("lock {} is held by somebody else now; it was left alone", name);
     case force_result::refused_foreign:

@@ -125,6 +125,8 @@ std::string_view json_word(force_result const result) noexcept {
       return "refused_other";
     case force_result::refused_counter:
       return "refused_counter";
+    case force_result::expired:
+      return "expired";
     case force_result::run_was_over:
       return "run_was_over";
   }

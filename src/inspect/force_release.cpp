@@ -1,6 +1,7 @@
 #include <holdfast/inspect.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <span>
 #include <vector>
@@ -169,6 +170,21 @@ force_result break_barrier(engine::core& server, lock_state const& seen) {
   return take_away(server, seen, script) == 1 ? force_result::deleted : force_result::not_held;
 }
 
+/// What has ended the holds that were asked for, of which none was taken away. `answer`: of the scripts that
+/// were to do that.
+force_result ended_before(std::span<inspection::petition const> asked, std::int64_t answer) {
+  auto const now = std::chrono::steady_clock::now();
+  auto const gone = [answer](inspection::petition const& each) {
+    return each.answer == -1 || (each.answer >= 0 && answer == 0);
+  };
+  auto const expired = [&](inspection::petition const& each) {
+    return (gone(each) || each.heard) && each.may_have_expired(each.answer < 0 ? each.gone_at : now);
+  };
+  if (std::ranges::any_of(asked, expired)) return force_result::expired;
+  if (std::ranges::any_of(asked, &inspection::petition::heard)) return force_result::released_by_holder;
+  return answer == 0 || std::ranges::any_of(asked, gone) ? force_result::not_held : force_result::changed;
+}
+
 }  // namespace
 
 std::string_view to_string(force_result result) noexcept {
@@ -187,6 +203,8 @@ std::string_view to_string(force_result result) noexcept {
       return "refused: not a lock";
     case force_result::refused_counter:
       return "refused: a counter, which nobody holds";
+    case force_result::expired:
+      return "expired before its holder gave it back";
     case force_result::run_was_over:
       return "its run was over";
   }
@@ -219,17 +237,13 @@ force_result force_release(client& redis, std::string_view name, force_options o
   auto const asked = inspection::ask_holders(*server, seen, meant, options.grace);
   auto const calls = takings(seen, asked, whole, server->publishing_now());
   auto const answer = calls.empty() ? std::int64_t{-1} : take_away(*server, seen, calls);
-  if (answer > 0) {
-    bool const ran = seen.last_run && std::ranges::any_of(meant, [&seen](hold_info const* holder) {
-                       return holder->process.owner == seen.last_run->process.owner;
-                     });
-    if (ran) static_cast<void>(forget_run(*server, seen));
-    return force_result::deleted;
-  }
-  if (std::ranges::any_of(asked, &inspection::petition::heard)) return force_result::released_by_holder;
-  bool const gone =
-      answer == 0 || std::ranges::any_of(asked, [](auto const& petition) { return petition.answer == -1; });
-  return gone ? force_result::not_held : force_result::changed;
+  auto const result = answer > 0 ? force_result::deleted : ended_before(asked, answer);
+  bool const ran = seen.last_run && std::ranges::any_of(meant, [&seen](hold_info const* holder) {
+                     return holder->process.owner == seen.last_run->process.owner;
+                   });
+  if (ran && (result == force_result::deleted || result == force_result::expired))
+    static_cast<void>(forget_run(*server, seen));
+  return result;
 }
 
 }  // namespace holdfast

@@ -29,12 +29,22 @@ void ask_holders(engine::core& server, lock_state const& seen, std::span<petitio
     auto const asked = names::asked(seen.name, owner);
     questions.push_back(lua::ask{.lock = {seen.name}, .asked = {asked}, .owner = owner, .mode = mode}());
   }
+  auto const asked_at = clock::now();
   auto const replies = ask_all(server, questions, seen.name);
+  auto const answered_at = clock::now();
   // In a cluster the message reaches a holder at any node, but only the listeners of one node are counted.
   auto const uncounted = server.constants().deployment.slots && mode == "ask";
   for (std::size_t i = 0; i != pending.size(); ++i) {
     auto& petition = *pending[i];
-    petition.answer = replies[i].integer;
+    auto const& reply = replies[i];
+    if (reply.size() < 2) {
+      petition.answer = reply.integer;
+      petition.gone_at = answered_at;
+      continue;
+    }
+    petition.answer = reply[0].integer;
+    auto const left = std::chrono::milliseconds{reply[1].integer};
+    petition.may_end_at = left < 0ms ? clock::time_point::max() : asked_at + left;
     petition.heard =
         petition.heard || petition.answer > 0 || (uncounted && petition.expected && petition.answer == 0);
   }

@@ -22,7 +22,14 @@ struct petition {
   /// A reaction is worth waiting for. On Redisson's wire a holder without a record is most likely Java, which
   /// has no hint channel.
   bool expected = true;
+  /// The hold can't have ended by itself before: not before its ttl, as it was when the script looked last.
+  std::chrono::steady_clock::time_point may_end_at = std::chrono::steady_clock::time_point::max();
+  std::chrono::steady_clock::time_point gone_at{};  ///< when a negative answer had come
 
+  /// Whether nobody but its ttl may have ended the hold, which was found gone by `when`.
+  [[nodiscard]] bool may_have_expired(std::chrono::steady_clock::time_point when) const noexcept {
+    return when >= may_end_at;
+  }
   /// Its client knows nothing of it any more.
   [[nodiscard]] bool without_lease() const { return holder->process.owner.ends_with(names::lasting_suffix); }
   [[nodiscard]] bool pending() const { return answer >= 0 && (expected || heard) && !without_lease(); }

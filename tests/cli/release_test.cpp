@@ -61,6 +61,40 @@ TEST_F(release, is_heard_by_holdfast_run) {
   EXPECT_FALSE(redis.exists("orders"));
 }
 
+TEST_F(release, says_that_a_holder_may_be_at_work_whose_ttl_was_over_first) {
+  auto job = holdfast_run(server.url(), {"--ttl", "3s", "--on-lost=warn"}, "orders",
+                          shell("echo ready; exec sleep 60"));
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+  auto command = force({"--yes", "--grace", "60s", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_THAT(command.err(), AllOf(HasSubstr("its ttl was over before it was seen to be given back"),
+                                   HasSubstr("may still be at work")));
+  EXPECT_FALSE(job.exit_code()) << "its command works on";
+}
+
+TEST_F(release, says_that_a_frozen_holder_may_go_on_when_its_ttl_was_over) {
+  auto job = holdfast_run(server.url(), {"--ttl", "3s"}, "orders", shell("echo ready; exec sleep 60"));
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+  job.signal(SIGSTOP);
+  auto command = force({"--yes", "--json", "--grace", "60s", "orders"});
+  EXPECT_EQ(command.wait(), 0);
+  EXPECT_EQ(json::parse(command.out()).at("result"), "expired");
+}
+
+TEST_F(release, works_at_maxmemory) {
+  hold("orders");
+  auto job = holdfast_run(server.url(), {}, "reports", shell("echo ready; exec sleep 60"));
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+  redis.command({"CONFIG", "SET", "maxmemory", "1"});
+  auto deleting = force({"--yes", "--grace", "50ms", "orders"});
+  EXPECT_EQ(deleting.wait(), 0) << deleting.err();
+  EXPECT_FALSE(redis.exists("orders"));
+  auto asking = force({"--yes", "--grace", "60s", "reports"});
+  EXPECT_EQ(asking.wait(), 0) << asking.err();
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_FALSE(redis.exists("reports"));
+}
+
 TEST_F(release, has_nothing_to_do_for_a_free_lock) {
   auto command = force({"orders"});
   EXPECT_EQ(command.wait(), 0);

@@ -2,6 +2,7 @@
 #include "inspection.hpp"
 
 #include <holdfast/mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
 
 #include <atomic>
 #include <thread>
@@ -34,6 +35,24 @@ TEST_F(release_by_force, deletes_the_lock_under_a_holder_that_does_not_let_go) {
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 1s}), force_result::deleted);
   EXPECT_TRUE(eventually([&] { return lease.lost_because() == loss_cause::forced; }));
   EXPECT_FALSE(raw_.exists("orders"));
+}
+
+TEST_F(release_by_force, says_that_the_ttl_was_over_before_the_holder_gave_it_back) {
+  mutex brief{redis_, "brief", {.ttl = 2s}};
+  auto const lease = brief.acquire();
+  EXPECT_EQ(force_release(viewer_, "brief", {.grace = 60s}), force_result::expired);
+  EXPECT_FALSE(raw_.exists("brief"));
+}
+
+TEST_F(release_by_force, says_so_of_one_reader_among_others) {
+  shared_mutex brief{redis_, "read", {.ttl = 2s}};
+  client other{server_.url(), with_long_timeouts()};
+  shared_mutex lasting{other, "read"};
+  auto const lease = brief.acquire_shared();
+  auto const beside = lasting.acquire_shared();
+  auto const result = force_release(viewer_, "read", {.grace = 4s, .owner = lease.owner()});
+  EXPECT_THAT(result, testing::AnyOf(force_result::expired, force_result::deleted));
+  EXPECT_TRUE(beside.valid());
 }
 
 TEST_F(release_by_force, deletes_the_lock_of_a_process_that_died) {

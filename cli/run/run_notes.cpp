@@ -1,5 +1,7 @@
 #include "run/run_notes.hpp"
 
+#include "common/boot_time.hpp"
+#include "common/duration.hpp"
 #include "common/output.hpp"
 #include "run/locks.hpp"
 
@@ -102,7 +104,11 @@ void run_notes::end(lease const& held, int const exit_code, ended const outcome,
       unanswered = unanswered || problem.code() == errc::unreachable;
       // While the lease is valid nobody else runs, so there is time for a server that is busy or restarts.
       if (may_pass(problem) && held.valid() && boot_time() < give_up) {
-        if (first) output::info(fmt::format("{}: its end is not noted yet: {}", name, problem.what()));
+        if (first) {
+          output::note(
+              fmt::format("{}: its end is not noted yet, and holdfast tries again for at most {}: {}", name,
+                          to_string(options_.ttl), problem.what()));
+        }
         if (pause(receiver)) continue;
       }
       output::note(fmt::format("{}: its end {}: {}", name,

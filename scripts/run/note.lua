@@ -15,6 +15,8 @@ local token = ARGV[9]
 local life_ms = ARGV[10]
 -- @include holder_on_either_wire
 if holder_of(lock, string.sub(record, 1, -9) .. 'readers') ~= owner then return 0 end
+-- First at an end, which is to be known also at maxmemory: HSET isn't refused behind it.
+if took_ms ~= '' then redis.call('PEXPIRE', record, life_ms) end
 redis.call('HSET', record, 'owner', owner, 'began', began, 'until', counts_until, 'took_ms', took_ms, 'exit', exit_code,
   'host', host, 'pid', pid, 'label', label, 'token', token)
 redis.call('PEXPIRE', record, life_ms)

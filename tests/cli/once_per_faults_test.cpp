@@ -90,13 +90,30 @@ TEST_F(once_per_fault, notes_the_end_when_the_server_is_ready_again) {
   EXPECT_FALSE(server.raw().exists("job"));
 }
 
+TEST_F(once_per_fault, notes_the_end_at_maxmemory) {
+  words options = yearly;
+  options.emplace_back("--retry-failed");
+  auto const go = folder / "go";
+  auto job = holdfast_run(server.url(), options, "job",
+                          shell("echo ready; until [ -e " + go + " ]; do sleep 0.05; done"));
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+  server.raw().command({"CONFIG", "SET", "maxmemory", "1"});
+  process{{"touch", go}}.wait();
+  EXPECT_EQ(job.wait(), 0);
+  EXPECT_EQ(job.err(), "");
+  EXPECT_EQ(noted_exit(), "0");
+  EXPECT_FALSE(server.raw().exists("job"));
+  server.raw().command({"CONFIG", "SET", "maxmemory", "0"});
+  auto next = holdfast_run(server.url(), options, "job", {"echo", "ran"});
+  EXPECT_EQ(next.wait(), 0);
+  EXPECT_EQ(next.out(), "");
+}
+
 // It is away for longer than one request waits for a connection.
 TEST_F(once_per_fault, notes_the_end_when_the_server_is_back) {
   temporary_folder const folder;
   auto const go = folder / "go";
-  words options = yearly;
-  options.emplace_back("--verbose");
-  auto job = holdfast_run(proxy.url(), options, "job",
+  auto job = holdfast_run(proxy.url(), yearly, "job",
                           shell("echo ready; until [ -e " + go + " ]; do sleep 0.05; done"));
   ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
   proxy.refuse_connections(true);

@@ -39,7 +39,8 @@ obstacle obstacle_of(std::optional<busy_info> const& busy) {
   if (!busy) return {};
   return {.text = busy->to_string(),
           .identity = fmt::format("{} {}", busy->holder.to_string(), busy->ahead),
-          .never_expires = busy->never_expires};
+          .never_expires = busy->never_expires,
+          .answered = true};
 }
 
 /// A mutex of any kind, or the writer of a shared_mutex.
@@ -111,13 +112,14 @@ class slot_run : public run_lock {
   obstacle in_the_way() override {
     auto text = count_ == 1 ? "its only slot is taken" : fmt::format("all {} slots are taken", count_);
     auto const busy = slots_.last_busy();
-    if (!busy || busy->holder.owner.empty()) return {.text = text, .identity = text};
+    if (!busy || busy->holder.owner.empty())
+      return {.text = text, .identity = text, .answered = busy.has_value()};
     text += fmt::format(" by {}", busy->holder.to_string());
     auto const others = busy->taken - 1;
     if (others == 1) text += " and another one";
     if (others > 1) text += fmt::format(" and {} others", others);
     if (busy->ahead > 0) text += fmt::format(", {} ahead of you", busy->ahead);
-    return {.text = text, .identity = text};
+    return {.text = text, .identity = text, .answered = true};
   }
 
  private:

@@ -19,6 +19,7 @@ struct obstacle {
   std::string text{};          ///< in words; empty: the server hasn't said yet
   std::string identity{};      ///< differs when another line is due
   bool never_expires = false;  ///< the key has no ttl: another program's
+  bool answered = false;       ///< the server has said that the lock is busy
 };
 
 /// The common interface of all kinds.

@@ -12,6 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// A short --wait is about the lock: a server that is far away may take a moment longer to answer.
+constexpr auto silence_beyond_wait = 1s;
+
 /// The number of slots, the last run, and the lock of an outer `run`: the client waits for a server only
 /// where it is asked for a lock.
 bool asks_before_lock(run_options const& options) {
@@ -24,6 +27,13 @@ bool asks_before_lock(run_options const& options) {
 std::chrono::milliseconds patience_of(run_options const& options) {
   if (options.wait_server) return std::max(*options.wait_server, 1ms);
   return options.wait.value_or(0ms);
+}
+
+std::optional<std::chrono::milliseconds> limit_of_silence(run_options const& options) {
+  if (options.wait_server)
+    return *options.wait_server > 0ms ? options.wait_server : std::nullopt;  // one try, as long as it takes
+  if (!options.wait || *options.wait == 0ms) return std::nullopt;
+  return *options.wait + silence_beyond_wait;
 }
 
 run_options reach_server(client& redis, run_options options) {

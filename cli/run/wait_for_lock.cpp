@@ -4,6 +4,7 @@
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "run/server_patience.hpp"
 #include "run/wait_report.hpp"
 
 #include <holdfast/error.hpp>
@@ -12,6 +13,7 @@
 
 #include <string.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -71,6 +73,15 @@ wait_result interrupted(first_answer& result, bool const answered, int const end
   return {.held = {}, .signal = ending_signal};
 }
 
+/// The server is silent, or loads its data. The request may be carried out later; its client gives back what
+/// it is granted then, as long as it lives, and else the ttl ends it.
+[[noreturn]] void fail_unanswered(std::string const& name, std::string const& server,
+                                  std::chrono::milliseconds const limit) {
+  throw error{errc::unreachable,
+              fmt::format("{}: no answer within {} for {}: the server is silent, or loads its data", server,
+                          to_string(limit), name)};
+}
+
 wait_result busy_after(run_lock& lock, run_options const& options, std::string const& server) {
   auto const reason = lock.in_the_way().text;
   auto const wait = options.wait.value_or(0ms);
@@ -100,8 +111,10 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
   int ending_signal = 0;
   std::chrono::nanoseconds leave_by{};
   bool gave_up = false;
+  auto const limit = limit_of_silence(options);
+  auto answer_by = limit ? boot_time() + *limit : std::chrono::nanoseconds::max();
   while (!result->has_come() && !gave_up) {
-    if (ending_signal == 0) receiver.wake_in(report.pause());
+    if (ending_signal == 0) receiver.wake_in(std::min(report.pause(), answer_by - boot_time()));
     int const signal = receiver.wait();
     if (signal == SIGTSTP) signals::stop_here();
     if (signals::is_ending(signal) && ending_signal == 0) {
@@ -112,6 +125,13 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
     } else if (ending_signal != 0) {
       gave_up = !result->has_come() && (signals::is_ending(signal) || boot_time() >= leave_by);
     } else if (signal == 0 && !result->has_come()) {
+      if (boot_time() >= answer_by) {
+        if (!lock.in_the_way().answered && !result->has_come()) {
+          stop.request_stop();
+          fail_unanswered(name, server, *limit);
+        }
+        answer_by = std::chrono::nanoseconds::max();  // from the first answer on the client judges outages
+      }
       report.look();
     }
   }

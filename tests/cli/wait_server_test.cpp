@@ -1,6 +1,7 @@
 /// `holdfast run`, `acquire` and `hold` while the server can't be reached.
 #include "holdfast_command.hpp"
 #include "support/eventually.hpp"
+#include "support/flaky_proxy.hpp"
 #include "support/redis_server.hpp"
 
 #include <gmock/gmock.h>
@@ -85,6 +86,39 @@ TEST_F(wait_server, may_be_less_than_the_wait_for_the_lock) {
   server.stop();
   auto job = start({"--wait", "1h", "--wait-server", "0"});
   EXPECT_EQ(job.wait(), 69);
+}
+
+TEST_F(wait_server, limits_the_time_of_a_server_that_is_silent) {
+  server.freeze();
+  auto job = start({"--wait-server", "300ms"});
+  EXPECT_EQ(job.wait(), 69);
+  EXPECT_THAT(job.err(), HasSubstr("no answer within 300ms for lock \"job\": the server is silent"));
+  auto waiting = start({"--wait", "1ms"});
+  EXPECT_EQ(waiting.wait(), 69);
+  EXPECT_THAT(waiting.err(), HasSubstr("no answer within 1s1ms"));
+  server.thaw();
+}
+
+TEST_F(wait_server, limits_the_time_of_a_server_that_loads_its_data) {
+  flaky_proxy proxy{server.socket_path()};
+  auto const decision = proxy.decide_by([](request const& r) {
+    return r.has("job") ? fate::error("LOADING Redis is loading the dataset in memory") : fate::pass();
+  });
+  for (std::string const command : {"acquire", "hold"}) {
+    auto taker = holdfast_command({command, "--url", proxy.url(), "--wait-server", "300ms", "job"});
+    EXPECT_EQ(taker.wait(), 69);
+    EXPECT_THAT(taker.err(), HasSubstr("no answer within 300ms"));
+  }
+}
+
+TEST_F(wait_server, is_over_when_the_server_has_said_that_the_lock_is_busy) {
+  server.raw().command({"SET", "job", "somebody", "PX", "60000"});
+  for (auto const& kind : {words{}, words{"--fair"}, words{"--exclusive"}, words{"--with", "other"}}) {
+    words options{"--wait-server", "200ms"};
+    options.insert(options.end(), kind.begin(), kind.end());
+    auto job = start(options);
+    EXPECT_TRUE(always(700ms, [&] { return !job.exit_code(); })) << job.err();
+  }
 }
 
 }  // namespace

@@ -38,9 +38,21 @@ std::string help_of(command_line const& line, std::string const& about) {
 /// unchanged. With others -- has its usual meaning: no more options.
 bool takes_command(std::string_view const command) { return command == "run" || command == "lead"; }
 
-/// Explains surplus words: a command without -- before it, or `--ttl 5 minutes NAME`.
-std::string explained(reading const& problem, std::string_view const command, bool const has_separator) {
-  if (problem.result != reading::outcome::surplus || !takes_command(command)) return problem.text;
+/// Explains surplus words (a command without -- before it, or `--ttl 5 minutes NAME`), and options that look
+/// like a name, or the other way round.
+std::string explained(reading const& problem, std::string_view const command,
+                      std::span<char* const> const own_words, bool const has_separator) {
+  std::string_view const first{own_words[1]};
+  if (!command.empty() && first.starts_with('-'))
+    return fmt::format("{} stands before the command: options follow it, as in holdfast {} {}", first,
+                       command, first);
+  if (!takes_command(command)) return problem.text;
+  if (problem.result == reading::outcome::missing && std::string_view{own_words.back()}.starts_with('-')) {
+    return problem.text +
+           fmt::format(" (one that begins with - stands between two --: holdfast {} -- -NAME -- COMMAND)",
+                       command);
+  }
+  if (problem.result != reading::outcome::surplus) return problem.text;
   return problem.text +
          (has_separator ? " (one NAME, then -- and the command; a duration is one word, like 5m)"
                         : fmt::format(" (put -- before the command: holdfast {} NAME -- COMMAND)", command));
@@ -81,15 +93,19 @@ declaration const* find_declaration(std::string_view const name) {
   return found == declarations.end() ? nullptr : found;
 }
 
-}  // namespace
+using words_given = std::span<char* const>;
 
-arguments read_arguments(int const argc, char** const argv) {
-  std::span<char*> const words{argv, static_cast<std::size_t>(argc)};
-  bool const runs = words.size() > 1 && takes_command(words[1]);
-  auto const separator = runs ? std::ranges::find(words, std::string_view{"--"}) : words.end();
-  auto const own_count = static_cast<std::size_t>(separator - words.begin());
-  auto const after = own_count == words.size() ? std::span<char*>{} : words.subspan(own_count + 1);
+bool is_separator(char const* const word) { return std::string_view{word} == "--"; }
 
+/// Whether a NAME that begins with - stands between that separator and another one.
+bool has_name_behind(words_given const words, std::size_t const separator) {
+  return separator + 2 < words.size() && words[separator + 1][0] == '-' && is_separator(words[separator + 2]);
+}
+
+/// `separator`: the index of the -- behind which the user's command stands, or the number of words.
+arguments read_until(words_given const words, std::size_t const separator) {
+  auto const has_separator = separator != words.size();
+  auto const after = words.subspan(std::min(separator + 1, words.size()));
   arguments result;
   command_line line{"holdfast", "Distributed locks on Redis: a command that runs on one host at a time",
                     "holdfast " HOLDFAST_VERSION_STRING};
@@ -103,23 +119,27 @@ arguments read_arguments(int const argc, char** const argv) {
     add_completion(line, shell);
   }
   std::string help_about;
-  line.add_command("help", "Explain holdfast, or one of its commands")
-      .value("COMMAND", help_about, "Which command", "TEXT");
+  auto help = line.add_command("help", "Explain holdfast, or one of its commands");
+  help.usage("holdfast help [COMMAND]");
+  help.value("COMMAND", help_about, "Which command", "TEXT");
 
   auto const shown = [&](std::string text) {
     result.text = std::move(text);
     if (result.text.ends_with('\n')) result.text.pop_back();
     return result;
   };
-  auto const read = line.read(words.first(own_count));
+  auto const own_words = words.first(separator);
+  auto const read = line.read(own_words);
   auto const command = line.given();
   if (read.result == reading::outcome::answer) return shown(read.text);
   if (read.result != reading::outcome::done) {
+    if (read.result == reading::outcome::missing && has_name_behind(words, separator))
+      return read_until(words, separator + 2);
     if (command.empty() && words.size() > 1 && words[1][0] != '-') throw no_command(words[1], line);
     auto const help_command =
         command.empty() || command == "help" ? std::string{"holdfast help"} : "holdfast help " + command;
     throw failure{
-        usage, fmt::format("{}; see `{}`", explained(read, command, separator != words.end()), help_command)};
+        usage, fmt::format("{}; see `{}`", explained(read, command, own_words, has_separator), help_command)};
   }
   if (command.empty()) {
     throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", names_of(line))};
@@ -127,6 +147,15 @@ arguments read_arguments(int const argc, char** const argv) {
   if (command == "help") return shown(help_of(line, help_about));
   if (command == "completion") return shown(completion_script(line, shell));
   return result;
+}
+
+}  // namespace
+
+arguments read_arguments(int const argc, char** const argv) {
+  words_given const words{argv, static_cast<std::size_t>(argc)};
+  bool const runs = words.size() > 1 && takes_command(words[1]);
+  auto const first = runs ? std::ranges::find_if(words, is_separator) : words.end();
+  return read_until(words, static_cast<std::size_t>(first - words.begin()));
 }
 
 }  // namespace holdfast::cli

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -22,7 +23,7 @@ namespace {
 
 constexpr std::string_view judge_footer =
     R"(Reads the histories that clients have written (client_options::history, `holdfast run --history FILE`), in any
-number of files, and checks
+number of files (-: stdin), and checks
   S1     no two leases that exclude each other are valid at a time: writers, readers, permits
   S2     a holder is told in time that its lease is lost
   S3     fencing tokens grow
@@ -38,11 +39,12 @@ Exit codes
   0   all promises were kept
   1   a promise was broken
   64  bad option
-  65  a file is no history, cut off, out of order, or of another version
+  65  a file can't be read, is no history, cut off, out of order, or of another version
 
 Examples
   holdfast run --history /var/tmp/jobs.jsonl nightly -- ./import.sh
   holdfast judge /var/tmp/jobs.jsonl
+  zcat jobs.jsonl.gz | holdfast judge -
   holdfast judge --uncertainty 20ms web-1.jsonl web-2.jsonl)";
 
 constexpr std::int64_t least_window = 1;
@@ -187,6 +189,7 @@ void add_judge(command_line& line, action& chosen) {
   command.footer(judge_footer);
   command.when_read([options, &chosen] {
     options->tolerances = tolerances_of(*options);
+    std::ranges::replace(options->files, "-", "/dev/stdin");
     chosen = [options] { return judge(*options); };
   });
 }

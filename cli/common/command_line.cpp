@@ -220,6 +220,8 @@ reading command_line::read(std::span<char* const> const given_words) {
       return {wrong, "there is no option " + words.front()};
     return {surplus,
             "unexpected: " + in_order(words) + (before_command ? " (options follow the command)" : "")};
+  } catch (CLI::RequiredError const& problem) {
+    return {missing, problem.what()};
   } catch (CLI::ParseError const& problem) {
     return {wrong, problem.what()};
   }

@@ -86,6 +86,7 @@ struct reading {
     done,     ///< a command was given, or none
     answer,   ///< `text` is the requested help or version
     wrong,    ///< `text` describes the syntax error
+    missing,  ///< `text` describes the error: an operand or an option is required
     surplus,  ///< `text` describes the error: too many words
   };
   outcome result = outcome::done;

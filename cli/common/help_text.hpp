@@ -19,12 +19,15 @@ inline constexpr std::string_view run_footer = R"(How it works
   SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT. A signal to the whole group reaches COMMAND anyway.
   While holdfast waits, the first four end the wait and leave nothing behind in Redis.
 
+  A NAME that begins with - stands between two --: holdfast run -- -NAME -- COMMAND
+
 Waiting
   --wait says how long to wait for a busy lock. After a second on a terminal, and anywhere with --verbose, a line
   says who holds the lock, and again when that has changed.
   --wait, or --wait-server, says how long to wait for a server that can't be reached; then exit code 69. Without
   either the server has 2s to answer, and no second try if nothing listens there. Once it has answered, outages are
-  waited out.
+  waited out. A server that accepts the connection, and is silent or loads its data, has the time of --wait-server,
+  or a second more than that of --wait. Without either it is waited for while it loads its data.
   A key NAME that is a number and never expires (a counter, the permits of a semaphore) is refused: exit code 65.
   Any other string that never expires may be the lock of another program, such as redis-py: it is waited for, and a
   line says so after a second.
@@ -156,14 +159,14 @@ Exit codes
   65   the key NAME in Redis holds something that is not a lock, a lock of another kind, a number
        that never expires, or another number of slots
   69   Redis can't be reached, or refused
-  70   internal error
+  70   internal error; or stdout can't be written to (no space left)
   75   the lock was busy (with --once-per and --at-most-every: 0, as for a job that isn't due); or the holdfast
        in whose COMMAND this one runs holds it
   76   the server is not a Redis
   77   wrong user or password, or a right is missing
   79   the lock was lost, or --max-hold was reached. COMMAND was told to end, whatever its own exit code was; or it
        may have run beside another holder; or it was not started, because the lock was lost just before.
-  126  COMMAND can't be executed
+  126  COMMAND can't be executed, or is a script whose interpreter was not found
   127  COMMAND was not found
 
 Examples

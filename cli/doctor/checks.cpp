@@ -59,6 +59,8 @@ finding unreachable_finding(error const& problem) {
   std::string advice = "check the URL, the network, and that the server runs";
   if (text.find("BUSY") != std::string_view::npos) {
     advice = "a script runs for too long: SCRIPT KILL ends it";
+  } else if (text.find("LOADING") != std::string_view::npos) {
+    advice = "wait until the server has loaded its data (INFO persistence: loading_eta_seconds)";
   } else if (problem.code() == errc::unauthorized) {
     advice = "check user and password; ACL LIST shows the users that there are";
   } else if (problem.code() == errc::protocol) {

@@ -83,6 +83,7 @@ void add_doctor(command_line& line, action& chosen) {
                "PREFIX");
   doctor.flag("--deadlocks", options->deadlocks,
               "Only look for threads that wait for one another's locks (see What it checks)");
+  doctor.not_empty("NAME");
   doctor.excludes("--deadlocks", "--prefix");
   add_json(doctor, options->json);
   add_common(doctor, options->common);

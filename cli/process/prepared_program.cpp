@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -27,6 +30,29 @@ std::vector<char*> merged(std::vector<std::string>& additions) {
   for (auto& addition : additions) all.push_back(addition.data());
   all.push_back(nullptr);
   return all;
+}
+
+/// The file that execvpe finds; empty: none.
+std::string file_of(std::string const& name) {
+  if (name.find('/') != std::string::npos) return name;
+  char const* const path = std::getenv("PATH");
+  for (std::string_view folders{path == nullptr ? "" : path};;) {
+    auto const end = std::min(folders.find(':'), folders.size());
+    auto const folder = folders.substr(0, end);
+    auto file = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
+    if (access(file.c_str(), X_OK) == 0) return file;
+    if (end == folders.size()) return {};
+    folders.remove_prefix(end + 1);
+  }
+}
+
+/// What a script names behind #!; empty: it is none.
+std::string interpreter_of(std::string const& file) {
+  std::string line;
+  if (file.empty() || !std::getline(std::ifstream{file}, line) || !line.starts_with("#!")) return {};
+  line.erase(0, std::min(line.find_first_not_of(" \t", 2), line.size()));
+  line.resize(std::min(line.find_first_of(" \t"), line.size()));
+  return line;
 }
 
 }  // namespace
@@ -50,6 +76,15 @@ void prepared_program::execute(signals const& mask, inherited_files const& files
 
 void prepared_program::refuse(int const error) const {
   auto const name = output::quoted(arguments_.front());
+  if (error == ENOENT) {
+    if (auto const interpreter = interpreter_of(file_of(arguments_.front())); !interpreter.empty()) {
+      throw failure{not_executable,
+                    fmt::format("{}: can't be executed: its first line names the interpreter {}, "
+                                "which was not found{}",
+                                name, output::quoted(interpreter),
+                                interpreter.ends_with('\r') ? " (its lines end with CR LF)" : "")};
+    }
+  }
   if (error == ENOENT || error == ENOTDIR)
     throw failure{not_found, fmt::format("{}: command not found", name)};
   throw failure{not_executable, fmt::format("{}: can't be executed: {}", name, std::strerror(error))};

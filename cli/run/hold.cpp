@@ -45,7 +45,7 @@ Examples
 
 constexpr std::string_view hold_footer =
     R"(Holds the lock, and renews it, until ^C, another signal, or the end of stdin; then gives it back. A stdin
-of /dev/null, as shells give to what runs in the background, doesn't end it. When it has the lock it prints what
+of /dev/null, as shells give to what runs in the background, doesn't end it, nor one that is closed (<&-). When it has the lock it prints what
 `acquire` prints. When the lock is lost it ends with 79.
 
 Exit codes

@@ -2,6 +2,7 @@
 
 #include "common/configuration.hpp"
 #include "common/exit_codes.hpp"
+#include "run/lock_name.hpp"
 #include "run/locks.hpp"
 
 #include <fmt/format.h>
@@ -83,7 +84,8 @@ void add_name_and_wait(command_options& command, lock_words& to) {
   command.flag("-n,--no-wait", to.no_wait, "Don't wait for a busy lock");
   command.excludes("--no-wait", "--wait");
   command.value("--wait-server", to.wait_server,
-                "Wait at most so long for a server that can't be reached (default: as --wait; without that "
+                "Wait at most so long for a server that can't be reached, or is silent (default: as --wait; "
+                "without that "
                 "2s, and not at all if nothing listens there)",
                 "DURATION");
 }
@@ -134,7 +136,7 @@ run_options lock_options_of(lock_words const& from, std::string_view const comma
   if (from.name.empty())
     throw failure{usage,
                   fmt::format("NAME is empty: give the lock a name, as in `holdfast {} nightly`", command)};
-  run_options lock{.name = from.name,
+  run_options lock{.name = lock_name_of("NAME", from.name),
                    .command = {},
                    .wait = {},
                    .label = label_from(from),

@@ -3,6 +3,7 @@
 #include "base/whole_number.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "run/lock_name.hpp"
 
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace {
 
 std::string named(std::string_view const option, std::string_view const name) {
   if (name.empty()) throw failure{usage, fmt::format("{}: it is empty: give the name of a lock", option)};
-  return std::string{name};
+  return lock_name_of(option, name);
 }
 
 /// Of "N:NAME", where NAME may have a colon, too.

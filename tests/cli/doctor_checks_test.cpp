@@ -30,6 +30,7 @@ TEST(doctor, says_what_to_do_when_it_was_not_let_in) {
   };
   EXPECT_THAT(advice(holdfast::errc::unreachable, "refused"), HasSubstr("that the server runs"));
   EXPECT_THAT(advice(holdfast::errc::refused, "BUSY a script"), HasSubstr("SCRIPT KILL"));
+  EXPECT_THAT(advice(holdfast::errc::refused, "LOADING its data"), HasSubstr("wait until"));
   EXPECT_THAT(advice(holdfast::errc::unauthorized, "WRONGPASS"), HasSubstr("user and password"));
   EXPECT_THAT(advice(holdfast::errc::protocol, "HTTP/1.1"), HasSubstr("another program"));
 }

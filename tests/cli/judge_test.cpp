@@ -41,6 +41,12 @@ TEST_F(judge_command, finds_the_histories_of_run_fine) {
   EXPECT_EQ(report.at("leases"), 3);
 }
 
+TEST_F(judge_command, reads_stdin) {
+  auto judge = holdfast_command({"judge", "-"}, {}, content_of(two_holders().written()));
+  EXPECT_EQ(judge.wait(), 1) << judge.err();
+  EXPECT_THAT(judge.out(), HasSubstr("S1 violated: 1 time\n"));
+}
+
 TEST_F(judge_command, shows_a_violation_as_a_time_line) {
   two_holders();
   auto judge = holdfast_command({"judge", history_.written()});

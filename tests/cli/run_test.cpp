@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -65,6 +67,28 @@ TEST_F(run, ends_by_the_signal_that_ended_the_command) {
   }
   EXPECT_EQ(start({}, shell("exit 130")).wait(), 130);
   expect_nothing_left();
+}
+
+TEST_F(run, takes_a_name_that_begins_with_a_dash_between_two_separators) {
+  auto job = holdfast_command({"run", "--ttl", "20s", "--", "-name", "--", "echo", "--", "words"},
+                              {{"HOLDFAST_URL", server.url()}});
+  EXPECT_EQ(job.wait(), 0) << job.err();
+  EXPECT_EQ(job.out(), "-- words\n");
+}
+
+TEST_F(run, says_which_interpreter_of_a_script_was_not_found) {
+  temporary_folder const folder;
+  auto const script = folder / "script";
+  std::ofstream{script} << "#!/bin/sh\r\necho ran\r\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  environment const found_in_path{{"HOLDFAST_URL", server.url()},
+                                  {"PATH", "/nowhere:" + folder.path().string()}};
+  for (auto const& command : {script, std::string{"script"}}) {
+    auto job = holdfast_command({"run", "job", "--", command}, found_in_path);
+    EXPECT_EQ(job.wait(), 126);
+    EXPECT_THAT(job.err(), testing::AllOf(testing::HasSubstr("names the interpreter \"/bin/sh"),
+                                          testing::HasSubstr("(its lines end with CR LF)")));
+  }
 }
 
 TEST_F(run, says_127_for_a_command_that_is_not_found_and_releases) {

@@ -24,6 +24,15 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"walk"}, "no command \"walk\"; there are: run, lead, ls, inspect, "},
       {{"walk", "job", "--json"}, "no command \"walk\"; there are: "},
       {{"--url", "redis://localhost", "ls"}, "holdfast help"},
+      {{"-v", "run", "job", "--", "true"},
+       "-v stands before the command: options follow it, as in holdfast run -v"},
+      {{"run", "-name", "--", "true"}, "NAME is required (one that begins with - stands between two --"},
+      {{"run", "{job}:holdfast_queue", "--", "true"}, "is a key that Holdfast keeps beside the lock \"job\""},
+      {{"run", "--with", "a{b}::holdfast_token", "job", "--", "true"}, "beside the lock \"a{b}\""},
+      {{"hold", "holdfast_client:1"}, "in which Holdfast notes a client"},
+      {{"run", "--history", "/proc/nowhere/file", "job", "--", "true"},
+       "--history: /proc/nowhere/file can't be written"},
+      {{"doctor", ""}, "NAME: it is empty"},
       {{"help", "walk"}, "there are: run, lead, ls, inspect, "},
       {{"completion"}, "SHELL is required"},
       {{"completion", "tcsh"}, "tcsh not in {bash,zsh,fish}"},
@@ -60,7 +69,7 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{"run", "", "--", "true"}, "NAME is empty"},
       {{"run", "--frob", "job", "--", "true"}, "there is no option --frob"},
       {{"acquire", "--max-hold", "1s", "job"}, "there is no option --max-hold"},
-      {{"--json", "ls"}, "unexpected: --json (options follow the command)"},
+      {{"--json", "ls"}, "--json stands before the command: options follow it, as in holdfast ls --json"},
       {{"run", "--url", "", "job", "--", "true"}, "--url: it is empty"},
       {{"ls", "--password-file", ""}, "--password-file: it is empty"},
       {{"release", "--force", "--yes", "--owner", "", "job"}, "--owner: it is empty"},
@@ -209,6 +218,12 @@ TEST(usage, says_its_version) {
   auto command = holdfast_command({"--version"});
   EXPECT_EQ(command.wait(), 0);
   EXPECT_THAT(command.out(), testing::MatchesRegex("holdfast [0-9.]+\n"));
+}
+
+TEST(usage, of_help_names_the_program) {
+  auto help = holdfast_command({"help", "help"});
+  EXPECT_EQ(help.wait(), 0);
+  EXPECT_THAT(help.out(), HasSubstr("Usage: holdfast help [COMMAND]\n"));
 }
 
 TEST(usage, explains_itself_in_three_ways) {

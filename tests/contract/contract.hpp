@@ -15,6 +15,7 @@
 
 #include "script/call.hpp"
 #include "script/names.hpp"
+#include "support/eventually.hpp"
 #include "support/redis_server.hpp"
 #include "wire/plain/exclusive.hpp"
 #include "wire/plain/fair.hpp"
@@ -185,6 +186,18 @@ test::redis_server& empty_cluster();
 void prepare(raw_redis& server, given const& state);
 
 void check(row const& test_case);
+
+/// Whether the server keeps its data when `act` is called. Not by one call: meanwhile keys of other tests may
+/// come to the end of their ttl.
+template <class F>
+[[nodiscard]] bool changes_nothing(raw_redis& raw, F act) {
+  auto const changes = [&raw] { return raw.info("persistence", "rdb_changes_since_last_save"); };
+  return test::eventually([&] {
+    auto const before = changes();
+    act();
+    return changes() == before;
+  });
+}
 
 inline std::string name_of(testing::TestParamInfo<row> const& info) { return info.param.name; }
 

@@ -250,10 +250,10 @@ enum class force_result : std::uint8_t {
   refused_other,       ///< the key is not a lock (another type): never deleted
   /// A counter, or a latch, has no holders: release or add permits, or count the latch down, or open it.
   refused_counter,
+  run_was_over,  ///< only a run that is over kept others out (kept_until); that run is forgotten now
   /// Its ttl ended before the holder was seen to give it back: the holder may still be at work, and others
   /// may hold it since.
   expired,
-  run_was_over,  ///< only a run that is over kept others out (kept_until); that run is forgotten now
 };
 /// Its word, for messages.
 HOLDFAST_EXPORT [[nodiscard]] std::string_view to_string(force_result) noexcept;

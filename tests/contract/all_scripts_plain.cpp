@@ -220,7 +220,9 @@ void go_through(raw_redis& raw, std::string const& name, publishing publish) {
   run(look::sift_sets{.sets = {{name}}}(), no_error);
   run(look::pulse{.names = {{{name}, {queue}}}, .scope = "ttl"}(), no_error);
   auto const request_key = names::asked(name, caller);
-  run(look::ask{.lock = {name}, .asked = {request_key}, .owner = caller, .mode = "ask"}(), is(0));
+  run(look::ask{.lock = {name}, .asked = {request_key}, .owner = caller, .mode = "ask"}(),
+      testing::Field("elements", &raw_reply::elements,
+                     testing::ElementsAre(is(0), is_number(testing::Gt(0)))));
   run(look::force{.lock = {name},
                   .counter = {counter},
                   .queue = {queue},

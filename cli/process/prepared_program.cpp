@@ -2,13 +2,13 @@
 
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "process/find_program.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -30,20 +30,6 @@ std::vector<char*> merged(std::vector<std::string>& additions) {
   for (auto& addition : additions) all.push_back(addition.data());
   all.push_back(nullptr);
   return all;
-}
-
-/// The file that execvpe finds; empty: none.
-std::string file_of(std::string const& name) {
-  if (name.find('/') != std::string::npos) return name;
-  char const* const path = std::getenv("PATH");
-  for (std::string_view folders{path == nullptr ? "" : path};;) {
-    auto const end = std::min(folders.find(':'), folders.size());
-    auto const folder = folders.substr(0, end);
-    auto file = fmt::format("{}/{}", folder.empty() ? "." : folder, name);
-    if (access(file.c_str(), X_OK) == 0) return file;
-    if (end == folders.size()) return {};
-    folders.remove_prefix(end + 1);
-  }
 }
 
 /// What a script names behind #!; empty: it is none.
@@ -77,7 +63,8 @@ void prepared_program::execute(signals const& mask, inherited_files const& files
 void prepared_program::refuse(int const error) const {
   auto const name = output::quoted(arguments_.front());
   if (error == ENOENT) {
-    if (auto const interpreter = interpreter_of(file_of(arguments_.front())); !interpreter.empty()) {
+    if (auto const interpreter = interpreter_of(find_program(arguments_.front(), unnamed_folder::current));
+        !interpreter.empty()) {
       throw failure{not_executable,
                     fmt::format("{}: can't be executed: its first line names the interpreter {}, "
                                 "which was not found{}",

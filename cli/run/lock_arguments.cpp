@@ -85,8 +85,7 @@ void add_name_and_wait(command_options& command, lock_words& to) {
   command.excludes("--no-wait", "--wait");
   command.value("--wait-server", to.wait_server,
                 "Wait at most so long for a server that can't be reached, or is silent (default: as --wait; "
-                "without that "
-                "2s, and not at all if nothing listens there)",
+                "without that 2s, and not at all if nothing listens there)",
                 "DURATION");
 }
 

@@ -1,6 +1,7 @@
 #include "server/embedded_server.hpp"
 
 #include "common/exit_codes.hpp"
+#include "process/find_program.hpp"
 #include "process/inherited_files.hpp"
 #include "server/installed_module.hpp"
 #include "server/local_folder.hpp"
@@ -79,20 +80,6 @@ class lock_file {
   int file_;
 };
 
-/// Empty: it isn't there. A path is taken as it is.
-std::string found_in_path(std::string const& program) {
-  if (program.find('/') != std::string::npos) return fs::absolute(program);
-  char const* const path = std::getenv("PATH");
-  std::string_view folders{path == nullptr ? "/usr/local/bin:/usr/bin:/bin" : path};
-  for (;;) {
-    auto const end = std::min(folders.find(':'), folders.size());
-    auto const file = fs::path{folders.substr(0, end)} / program;
-    if (end != 0 && access(file.c_str(), X_OK) == 0 && !fs::is_directory(file)) return fs::absolute(file);
-    if (end == folders.size()) return {};
-    folders.remove_prefix(end + 1);
-  }
-}
-
 [[noreturn]] void can_not_start(std::string const& program, int const error) {
   no_private_server(
       fmt::format("{} can't be started ({}): install it (apt install redis-server), or name another "
@@ -106,7 +93,7 @@ std::string program_to_start() {
   std::vector<std::string> names{"redis-server", "valkey-server"};
   if (named != nullptr && *named != '\0') names = {named};
   for (auto const& name : names) {
-    if (auto path = found_in_path(name); !path.empty()) return path;
+    if (auto path = find_program(name, unnamed_folder::none); !path.empty()) return path;
   }
   can_not_start(names.front(), ENOENT);
 }

@@ -110,9 +110,8 @@ pipeline::batch connection::take_held_back() noexcept {
 
 time_point connection::silent_since() const noexcept {
   if (up())
-    return pipeline_.in_flight() != 0 && pipeline_.first().request.key.size != 0
-               ? std::max(heard_, pipeline_.oldest())
-               : time_point::max();
+    return pipeline_.in_flight() != 0 && pipeline_.first().request.key.size != 0 ? owing_since()
+                                                                                 : time_point::max();
   if (silent_since_ != time_point{}) return silent_since_;
   return dialling() ? sure_of_server_at() : time_point::max();
 }
@@ -237,7 +236,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   if (trouble_since_ == time_point{}) trouble_since_ = now;
   if (silent_since_ == time_point{}) {
     auto const owed = pipeline_.in_flight() != 0;
-    silent_since_ = !was_up_ ? sure_of_server_at() : owed ? std::max(heard_, pipeline_.oldest()) : now;
+    silent_since_ = !was_up_ ? sure_of_server_at() : owed ? owing_since() : now;
   }
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();
@@ -292,7 +291,7 @@ void connection::fail_overdue() noexcept {
 /// Ends the connection when a reply is overdue: the server is frozen, cut off, or its address is dead.
 void connection::check_silence() noexcept {
   if (!up() || pipeline_.in_flight() == 0) return;
-  auto const limit = std::max(heard_, pipeline_.oldest()) + config().reply_timeout;
+  auto const limit = owing_since() + config().reply_timeout;
   if (boot_clock::now() < limit) {
     loop().arm(silence_timer_, limit);
     return;

@@ -1,6 +1,7 @@
 /// The connection for requests.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -85,6 +86,8 @@ class connection final : public session, private doubt::covered {
     return !held_back_.empty() || !held_longer_.empty();
   }
   [[nodiscard]] time_point silent_since() const noexcept override;
+  /// Since when the server has owed the next reply; only if a request is in flight.
+  [[nodiscard]] time_point owing_since() const noexcept { return std::max(heard_, pipeline_.oldest()); }
 
   void deliver(pipeline::batch&& answered) noexcept;
   [[nodiscard]] bool is_doubtful(pipeline::entry const& entry) noexcept;

@@ -26,6 +26,13 @@ class doubtful_cluster : public cluster_behind_proxies {
   void next_reply_is_late(std::string const& name) {
     proxy_.once([name](request const& r) { return r.has(name); }, fate::delay_reply(800ms));
   }
+  /// The master has given the lock, and may have been replaced.
+  void counts_when_the_others_have_answered(waiter& asks) {
+    ASSERT_TRUE(eventually([&] { return master_.raw().exists(name_); }));
+    EXPECT_TRUE(always(500ms, [&] { return !asks.done(); })) << "another one may have taken its place";
+    ASSERT_TRUE(eventually([&] { return asks.done(); }));
+    EXPECT_TRUE(asks.take().valid());
+  }
   static client_options patient() { return {.connect_timeout = wait_limit, .reply_timeout = wait_limit}; }
 
   static constexpr auto long_time = 4s;  ///< a doubt lasts for 5 s, whatever the others say
@@ -38,11 +45,7 @@ class doubtful_cluster : public cluster_behind_proxies {
 
 /// The machine of a frozen server accepts connections.
 TEST_F(doubtful_cluster, asks_the_others_about_a_master_that_was_frozen_while_it_was_dialled) {
-  std::string elsewhere;
-  for (auto i = 0; elsewhere.empty(); ++i) {
-    auto const candidate = "other:" + std::to_string(i);
-    if (&nodes_.master_of(candidate) != &master_) elsewhere = candidate;
-  }
+  auto const elsewhere = name_elsewhere();
   proxy_.freeze();
   client redis{url(), patient()};
   mutex(redis, elsewhere).acquire().release();
@@ -52,10 +55,7 @@ TEST_F(doubtful_cluster, asks_the_others_about_a_master_that_was_frozen_while_it
   ASSERT_TRUE(eventually([&] { return proxy_.connections() > 0; }));
   EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
   proxy_.thaw();
-  ASSERT_TRUE(eventually([&] { return master_.raw().exists(name_); }));
-  EXPECT_TRUE(always(500ms, [&] { return !asks.done(); })) << "another one may have taken its place";
-  ASSERT_TRUE(eventually([&] { return asks.done(); }));
-  EXPECT_TRUE(asks.take().valid());
+  counts_when_the_others_have_answered(asks);
 }
 
 TEST_F(doubtful_cluster, asks_the_others_when_a_connection_broke_that_had_waited_in_vain) {
@@ -68,10 +68,7 @@ TEST_F(doubtful_cluster, asks_the_others_when_a_connection_broke_that_had_waited
   EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
   proxy_.cut_all();
   proxy_.thaw();
-  ASSERT_TRUE(eventually([&] { return master_.raw().exists(name_); }));
-  EXPECT_TRUE(always(500ms, [&] { return !asks.done(); })) << "another one may have taken its place";
-  ASSERT_TRUE(eventually([&] { return asks.done(); }));
-  EXPECT_TRUE(asks.take().valid());
+  counts_when_the_others_have_answered(asks);
 }
 
 TEST_F(doubtful_cluster, does_not_believe_the_next_connection_while_the_others_are_asked) {
@@ -119,9 +116,8 @@ TEST_F(doubtful_cluster, does_not_let_masters_wait_for_each_other_that_are_all_l
     client redis{url(), patient()};
     std::vector<std::unique_ptr<mutex>> mutexes;
     for (auto* const each : nodes_.masters()) {
-      auto i = 0;
-      while (&nodes_.master_of("each:" + std::to_string(i)) != each) ++i;
-      mutexes.push_back(std::make_unique<mutex>(redis, "each:" + std::to_string(i)));
+      auto const name = name_at([each](redis_server const& master) { return &master == each; });
+      mutexes.push_back(std::make_unique<mutex>(redis, name));
       mutexes.back()->acquire().release();
     }
     for (auto const& proxy : proxies_) proxy->freeze();
@@ -130,11 +126,11 @@ TEST_F(doubtful_cluster, does_not_let_masters_wait_for_each_other_that_are_all_l
     EXPECT_TRUE(always(
         700ms, [&] { return std::ranges::none_of(waiters, [](auto const& asks) { return asks->done(); }); }));
     for (auto const& proxy : proxies_) proxy->thaw();
-    EXPECT_TRUE(eventually(3s, [&] {
+    auto const all_done = [&] {
       return std::ranges::all_of(waiters, [](auto const& asks) { return asks->done(); });
-    })) << "no doubt has lasted for as long as it may";
-    ASSERT_TRUE(eventually(
-        [&] { return std::ranges::all_of(waiters, [](auto const& asks) { return asks->done(); }); }));
+    };
+    EXPECT_TRUE(eventually(3s, all_done)) << "no doubt has lasted for as long as it may";
+    ASSERT_TRUE(eventually(all_done));
     for (auto const& asks : waiters) EXPECT_EQ(asks->take().release(), release_result::released);
   });
 }

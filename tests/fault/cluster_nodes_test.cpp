@@ -66,12 +66,7 @@ TEST_F(cluster_behind_proxies, names_the_address_that_it_cannot_reach_and_the_re
 TEST_F(cluster_behind_proxies, a_node_that_is_cut_off_holds_up_its_own_locks_alone) {
   client redis{url(), {.connect_timeout = 3s, .reply_timeout = 3s}};
   mutex m{redis, name_, frequent_renewal_};
-  std::string other_name;
-  for (auto i = 0; other_name.empty(); ++i) {
-    auto const candidate = "other:" + std::to_string(i);
-    if (&nodes_.master_of(candidate) != &slot_master()) other_name = candidate;
-  }
-  mutex other_mutex{redis, other_name, frequent_renewal_};
+  mutex other_mutex{redis, name_elsewhere(), frequent_renewal_};
   m.acquire().release();
   other_mutex.acquire().release();
   auto& proxy = proxy_of(slot_master());

@@ -27,6 +27,17 @@ class clustered : public testing::Test {
   /// Another master, to which the slot can move.
   redis_server& another_master() { return nodes_.another_master(slot_); }
   redis_server& slot_master() { return nodes_.master_of(slot_); }
+  /// A name of a lock whose master `suits`.
+  template <class F>
+  std::string name_at(F suits) {
+    for (auto i = 0;; ++i) {
+      auto name = "other:" + std::to_string(i);
+      if (suits(nodes_.master_of(name))) return name;
+    }
+  }
+  std::string name_elsewhere() {
+    return name_at([this](redis_server const& master) { return &master != &slot_master(); });
+  }
 
   std::string const name_ = "orders";
   std::uint16_t const slot_ = cluster_servers::slot_of(name_);

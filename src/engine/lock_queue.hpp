@@ -132,6 +132,7 @@ struct contender : contender_hook {
   } last{};                                ///< the last busy reply
   int late = 0;                            ///< grants in a row that came when their ttl was over
   std::shared_ptr<error const> trouble{};  ///< the last reply was an error that passes (LOADING…)
+  std::uint64_t in_place_of = 0;           ///< of the caller in the last request: see waiter::in_place_of
   /// Of the caller in the last request, if that said a value; null: it did not.
   effective_options_ptr proclaimed_by{};
   reactor::timer retry;

@@ -96,6 +96,11 @@ class recording_backend : public lock_backend {
     auto const done = std::get<handler_ptr<Outcome>>(take_oldest());
     if (*done) (*done)({.content = std::move(outcome), .sent_at = sent_at, .connection_id = connection_id});
   }
+  /// To its second copy.
+  void answer_copy(verdict outcome) {
+    auto const done = std::get<handler_ptr<verdict>>(take_oldest());
+    (*done)({.content = std::move(outcome), .sent_at = boot_clock::now(), .resent = true});
+  }
   /// For an acquire request.
   void fail() {
     (*std::get<handler_ptr<verdict>>(take_oldest()))({.content = failed{.reason = no_memory, .sent = true}});

@@ -144,11 +144,17 @@ void acquire_answers::on_refused(lock_queue& queue, refused const& refusal, time
   contender.unconfirmed = contender.unconfirmed || refusal.resent;
   contender.joined = (contender.answered && contender.joined) || contender.unconfirmed;
   auto const reason = explain(refusal.text, queue, client_);
+  lock_queue_ptr const pin{&queue};
   if (!is_transient(refusal.text)) {
-    contenders_.fail_all(queue, reason, now);
+    // Of the lease that this caller has: the others have leases of their own.
+    if (contender.in_place_of != 0 && reason->code() == errc::lost &&
+        callers_.fail_in_place_of(queue, contender.in_place_of, reason, now)) {
+      requests_.ask_anew(queue, now);
+    } else {
+      contenders_.fail_all(queue, reason, now);
+    }
     return;
   }
-  lock_queue_ptr const pin{&queue};
   callers_.finish_tries(queue, reason, now);
   if (queue.waiters.empty()) {
     contenders_.withdraw(queue, now);

@@ -73,6 +73,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
   contender.ttl = options.ttl;
   pending_releases_.note_ttl(options.ttl);
   contender.amount = first.amount;
+  contender.in_place_of = first.in_place_of;
   if (first.options->value) contender.proclaimed_by = first.options;
   contender.requested_join =
       !first.tries_only && (notifications_.by_message(queue) || queue.lock_recipe().counts_waiters);

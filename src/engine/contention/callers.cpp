@@ -64,6 +64,17 @@ bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> con
   return !queue.waiters.empty();
 }
 
+bool callers::fail_in_place_of(lock_queue& queue, std::uint64_t number,
+                               std::shared_ptr<error const> const& reason, time_point now) noexcept {
+  for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
+    auto& caller = *next++;
+    if (caller.in_place_of != number) continue;
+    caller.failure = reason;
+    finish(caller, now);
+  }
+  return !queue.waiters.empty();
+}
+
 void callers::fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason,
                        time_point now) noexcept {
   while (!queue.waiters.empty()) {

@@ -42,6 +42,9 @@ class callers {
   void finish_tries(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
   /// Fails the callers that don't wait for the server any longer. True: others are left.
   bool fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
+  /// Fails the callers that wanted to turn that lease into this lock. True: others are left.
+  bool fail_in_place_of(lock_queue& queue, std::uint64_t number, std::shared_ptr<error const> const& reason,
+                        time_point now) noexcept;
   /// A null `reason`: they go without the lock.
   void fail_all(lock_queue& queue, std::shared_ptr<error const> const& reason, time_point now) noexcept;
 

@@ -61,8 +61,10 @@ void contenders::withdraw(lock_queue& queue, time_point now) noexcept {
     return;
   }
   auto const number = contender.number;
-  // What isn't leased would be taken for nobody, and for ever, by a copy that comes late.
-  auto const may_be_taken = !queue.lock_recipe().leased && contender.policy.copied;
+  // What isn't leased would be taken for nobody, and for ever, by a copy that comes late. What was to take
+  // the place of a lease would end that one.
+  auto const copy_does_harm = !queue.lock_recipe().leased || contender.in_place_of != 0;
+  auto const may_be_taken = copy_does_harm && contender.policy.copied;
   auto const traces = contender.joined || contender.taken || may_be_taken;
   auto const policy = contender.policy;
   end(queue, now);

@@ -20,7 +20,7 @@ constexpr std::chrono::milliseconds expiry_slack{2};
 
 /// By what the contender's last request said.
 bool was_for_another(contender const& asked, waiter const& caller) noexcept {
-  return asked.amount != caller.amount ||
+  return asked.amount != caller.amount || asked.in_place_of != caller.in_place_of ||
          (asked.proclaimed_by && asked.proclaimed_by->value != caller.options->value);
 }
 

@@ -21,7 +21,7 @@ CLI_MAY_USE = re.compile(r"(probe|judge)/.*|base/(backoff|host_name|printable|wh
 
 # Files of src/engine that read the clock (docs/decisions/0017): events come in there. All others get `now` passed down.
 CLOCK_READERS = {
-    "async_server_calls.cpp", "client_end.cpp", "core.cpp", "lay_down_calls.cpp", "lease_calls.cpp", "lease_conversion.cpp", "lease_renewal.cpp", "lock_calls.cpp", "server_calls.cpp",  # calls
+    "async_server_calls.cpp", "client_end.cpp", "conversions.cpp", "core.cpp", "lay_down_calls.cpp", "lease_calls.cpp", "lease_conversion.cpp", "lease_renewal.cpp", "lock_calls.cpp", "server_calls.cpp",  # calls
     "contention/acquire_requests.cpp", "contention/lease_ends.cpp", "deadlock/deadlocks.cpp", "release/kept_keys.cpp",
     "release/pending_releases.cpp", "renewer.cpp",  # answers
     "petitions.cpp", "wake/contender_channels.cpp", "watches.cpp",  # messages

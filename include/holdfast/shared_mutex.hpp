@@ -152,12 +152,13 @@ class HOLDFAST_EXPORT shared_mutex : public upgradable_lock {
 
   /// Turns a lease to write, or the upgrade lease, into a lease to read. Nobody writes in between, and
   /// readers that wait are told, as is the next caller that wants the upgrade lease. lost() and on_lost() of
-  /// `held` tell of the loss of the result. One request. Throws:
+  /// `held` tell of the loss of the result. One request, and more while the server says that it can't just
+  /// now (LOADING, BUSY). Throws:
   /// - std::errc::invalid_argument if `held` is not a lease to write, or the upgrade lease, of this lock and
   ///   client;
   /// - errc::lost if it isn't held any more (it is empty then, as after release());
-  /// - errc::unreachable and the like if the server can't be asked before the deadline (the lock is given
-  ///   back then).
+  /// - errc::unreachable and the like if the server can't be asked before the deadline, or refuses (the lock
+  ///   is given back then, or left to its ttl by lock_options::keep).
   [[nodiscard]] lease downgrade(lease held);
 
   /// The same without waiting: see exclusive_lock.

@@ -110,4 +110,10 @@ struct answer {
   }
 };
 
+/// Whether the request, or an earlier copy of it, may have been carried out.
+[[nodiscard]] inline bool may_be_carried_out(answer<ownership> const& result) noexcept {
+  if (auto const* const found = result.outcome()) return *found == ownership::held;
+  return result.refusal() != nullptr ? result.refusal()->resent : result.failure()->sent;
+}
+
 }  // namespace holdfast::engine

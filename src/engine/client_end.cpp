@@ -23,10 +23,11 @@ constexpr std::chrono::milliseconds look_for_holders{5};
 /// Waits until all requests sent before are answered; not longer than `until`, and not at all without a
 /// connection.
 void core::drain(reactor::lock& hold, time_point until) noexcept {
-  while (!owed_.empty() || !backend_->idle()) {
+  auto const sends_more_soon = [this] { return !owed_.empty() || conversions_.any_in_pause(); };
+  while (sends_more_soon() || !backend_->idle()) {
     auto const now = boot_clock::now();
     if (now >= until) return;
-    if (!owed_.empty()) {
+    if (sends_more_soon()) {
       nap(hold, now + memory_pause);
       continue;
     }

@@ -9,6 +9,7 @@
 
 #include "engine/async_server_calls.hpp"
 #include "engine/contention/contention.hpp"
+#include "engine/conversions.hpp"
 #include "engine/lay_down_calls.hpp"
 #include "engine/lease_calls.hpp"
 #include "engine/lock_calls.hpp"
@@ -146,11 +147,12 @@ class core : public std::enable_shared_from_this<core> {
   deadlocks deadlocks_;
   lock_calls lock_calls_{loop_,     client_,       gate_,     contention_.membership, delayed_, busy_report_,
                          *backend_, server_calls_, deadlocks_};
-  lease_calls lease_calls_{loop_,    *backend_,         client_,          gate_,         stats_, holders_,
-                           renewer_, pending_releases_, contention_.ends, moments_.get()};
-  lay_down_calls lay_down_calls_{loop_,    client_,           gate_,
-                                 renewer_, pending_releases_, contention_.ends,
-                                 delayed_, moments_.get(),    lease_calls_};
+  conversions conversions_{*backend_, client_, delayed_, moments_.get()};
+  lease_calls lease_calls_{
+      loop_,    *backend_,         client_,          gate_,        stats_,        holders_,
+      renewer_, pending_releases_, contention_.ends, conversions_, moments_.get()};
+  lay_down_calls lay_down_calls_{
+      loop_, client_, gate_, renewer_, pending_releases_, contention_.ends, conversions_, moments_.get()};
   effective_options_ptr last_options_;
   std::shared_ptr<core> self_;  ///< while there are queues: leases and locks may outlive the client
 };

@@ -1,13 +1,10 @@
 #include "engine/lay_down_calls.hpp"
 
 #include <new>
-#include <optional>
 #include <string>
-#include <variant>
+#include <utility>
 
-#include "engine/await_renewal.hpp"
 #include "engine/failure.hpp"
-#include "engine/release/pauses.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -27,21 +24,19 @@ error entered_again(lease_state const& lease) {
           cannot_lay_down(lease) + "the lock was entered again, and the other leases hold it as well"};
 }
 
-/// Lets the loop go on for a moment, and drives it.
-void wait_a_moment(reactor::loop& loop, reactor::lock& hold) {
-  reactor::blocked_thread caller;
-  reactor::timer bell{[&loop, &caller] { loop.wake(caller); }};
-  loop.arm(bell, boot_clock::now() + passing_pause);
-  loop.wait(hold, caller);
-  hold.lock();
-}
-
-bool passes(answer<ownership> const& result) noexcept {
-  auto const* const refusal = result.refusal();
-  return refusal != nullptr && is_transient(refusal->text);
-}
-
 }  // namespace
+
+/// Under the client's lock. The lease lives until it is finished.
+struct lay_down_calls::laying_down {
+  laying_down(lease_state& of, call request, laid_down_handler then = {})
+      : lease{of}, script{std::move(request)}, done{std::move(then)} {}
+
+  lease_state& lease;
+  call script;
+  laid_down_handler done;  ///< of who doesn't wait
+  callback<void()> finished{};
+  std::shared_ptr<error const> reason{};
+};
 
 void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) {
   gate_.check_process();
@@ -49,30 +44,14 @@ void lay_down_calls::lay_down(lease_state_ptr const& lease, call const& script) 
     throw error{std::errc::resource_deadlock_would_occur,
                 cannot_lay_down(*lease) + "no thread is left for the callbacks behind this one"};
   }
+  auto const request = std::make_shared<laying_down>(*lease, script);
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  await_renewal(loop_, hold, *lease);
-  if (lease->status() != lease_state::state::held) throw not_held(*lease);
-  if (lease->has_more_handles()) throw entered_again(*lease);
-  ends_.queue_next_up(lease->queue(), boot_clock::now());
-  std::shared_ptr<error const> reason;
-  renewer::remove(*lease);
-  try {
-    auto result = leases_.request_conversion(hold, *lease, script);
-    while (passes(result) && lease->valid()) {
-      auto const copied = result.refusal()->resent;
-      wait_a_moment(loop_, hold);
-      result = leases_.request_conversion(hold, *lease, script);
-      if (auto* const refusal = std::get_if<refused>(&result.content))
-        refusal->resent = refusal->resent || copied;
-    }
-    reason = end_laying_down(*lease, result, boot_clock::now());
-  } catch (std::bad_alloc const&) {
-    if (lease->status() == lease_state::state::held) go_on_with(*lease, boot_clock::now());
-    reason = client_.no_memory;
-  }
-  loop_.leave(hold);
-  if (reason) throw error{*reason};
+  reactor::blocked_thread caller;
+  request->finished = [this, &caller] { loop_.wake(caller); };
+  lease->when_settled([this, request] { on_settled(request); });
+  loop_.wait(hold, caller);
+  if (request->reason) throw error{*request->reason};
 }
 
 /// Null: it was laid down. Otherwise the reason why it wasn't.
@@ -107,28 +86,23 @@ std::shared_ptr<error const> lay_down_calls::end_laying_down(lease_state& lease,
   }
 }
 
-/// What async_lay_down() is about.
-struct lay_down_calls::laying_down {
-  lease_state& lease;
-  call script;
-  laid_down_handler done;
-  std::shared_ptr<error const> reason{};
-  bool copied = false;           ///< an earlier copy of the refused request may have been carried out
-  reactor::loop::calls ready{};  ///< calls `done`; made in advance, since the end must not fail
-};
-
 void lay_down_calls::async_lay_down(lease_state& lease, call script, laid_down_handler done) {
   gate_.check_process();
   auto const request = std::make_shared<laying_down>(lease, std::move(script), std::move(done));
   reactor::lock hold{loop_.mutex()};
   gate_.prepare_acquisition();
-  request->ready.emplace_back([request] { request->done(request->reason); });
+  reactor::loop::calls ready;
+  ready.emplace_back([request] { request->done(request->reason); });
+  request->finished = [this, ready = std::move(ready)]() mutable {
+    loop_.add_interest(-1);
+    loop_.deferred().add(std::move(ready));
+  };
   loop_.add_interest(1);
   try {
     lease.when_settled([this, request] { on_settled(request); });
   } catch (std::bad_alloc const&) {
     loop_.add_interest(-1);
-    request->ready.clear();  // it refers to the request
+    request->finished = {};  // it refers to the request
     throw;
   }
   loop_.leave(hold);
@@ -143,49 +117,19 @@ void lay_down_calls::on_settled(laying_down_ptr const& request) noexcept {
     if (lease.has_more_handles())
       return finish(*request, std::make_shared<error const>(entered_again(lease)));
     ends_.queue_next_up(lease.queue(), boot_clock::now());
-    send_to_lay_down(request);
+    renewer::remove(lease);
+    conversions_.begin(lease, std::move(request->script), [this, request](answer<ownership>&& result) {
+      finish(*request, end_laying_down(request->lease, result, boot_clock::now()));
+    });
   } catch (std::bad_alloc const&) {
     if (lease.status() == lease_state::state::held) go_on_with(lease, boot_clock::now());
     finish(*request, client_.no_memory);
   }
 }
 
-void lay_down_calls::send_to_lay_down(laying_down_ptr const& request) {
-  renewer::remove(request->lease);
-  leases_.convert(request->lease, request->script, boot_clock::now(),
-                  [this, request](answer<ownership>&& result) { on_answer(request, std::move(result)); });
-}
-
-void lay_down_calls::on_answer(laying_down_ptr const& request, answer<ownership>&& result) noexcept {
-  auto const now = boot_clock::now();
-  if (auto* const refusal = std::get_if<refused>(&result.content))
-    request->copied = refusal->resent = refusal->resent || request->copied;
-  if (passes(result) && request->lease.valid()) {
-    try {
-      delayed_.add(now + passing_pause, [this, request] { lay_down_again(request); });
-      return;
-    } catch (std::bad_alloc const&) {
-      // The refusal is the outcome.
-    }
-  }
-  finish(*request, end_laying_down(request->lease, result, now));
-}
-
-/// The end of the client calls it early.
-void lay_down_calls::lay_down_again(laying_down_ptr const& request) noexcept {
-  if (gate_.closed()) return finish(*request, client_.shut_down);
-  try {
-    send_to_lay_down(request);
-  } catch (std::bad_alloc const&) {
-    if (request->lease.status() == lease_state::state::held) go_on_with(request->lease, boot_clock::now());
-    finish(*request, client_.no_memory);
-  }
-}
-
 void lay_down_calls::finish(laying_down& request, std::shared_ptr<error const> reason) noexcept {
   request.reason = std::move(reason);
-  loop_.add_interest(-1);
-  loop_.deferred().add(std::move(request.ready));
+  request.finished();
 }
 
 /// It wasn't laid down.

@@ -3,8 +3,10 @@
 
 #include <memory>
 
-#include "engine/delayed_calls.hpp"
-#include "engine/lease_calls.hpp"
+#include "engine/call_gate.hpp"
+#include "engine/contention/lease_ends.hpp"
+#include "engine/conversions.hpp"
+#include "engine/renewer.hpp"
 
 namespace holdfast::engine {
 
@@ -12,17 +14,16 @@ namespace holdfast::engine {
 class lay_down_calls {
  public:
   lay_down_calls(reactor::loop& loop, client_constants const& client, call_gate& gate, renewer& watchdog,
-                 pending_releases& releases, lease_ends& ends, delayed_calls& delayed, moments* noted,
-                 lease_calls& leases) noexcept
+                 pending_releases& releases, lease_ends& ends, conversions& converting,
+                 moments* noted) noexcept
       : loop_{loop},
         client_{client},
         gate_{gate},
         renewer_{watchdog},
         pending_releases_{releases},
         ends_{ends},
-        delayed_{delayed},
-        moments_{noted},
-        leases_{leases} {}
+        conversions_{converting},
+        moments_{noted} {}
 
   /// Its holder gives the lease back to wait for something, and wants it again: `script` does so, and replies
   /// as a release. Throws errc::lost if the lease is over; std::errc::resource_deadlock_would_occur if it has
@@ -48,10 +49,7 @@ class lay_down_calls {
   struct laying_down;
   using laying_down_ptr = std::shared_ptr<laying_down>;
   void on_settled(laying_down_ptr const& request) noexcept;
-  void send_to_lay_down(laying_down_ptr const& request);
-  void on_answer(laying_down_ptr const& request, answer<ownership>&& result) noexcept;
-  void lay_down_again(laying_down_ptr const& request) noexcept;
-  void finish(laying_down& request, std::shared_ptr<error const> reason) noexcept;
+  static void finish(laying_down& request, std::shared_ptr<error const> reason) noexcept;
   void go_on_with(lease_state& lease, time_point now) noexcept;
 
   reactor::loop& loop_;
@@ -60,9 +58,8 @@ class lay_down_calls {
   renewer& renewer_;
   pending_releases& pending_releases_;
   lease_ends& ends_;
-  delayed_calls& delayed_;
+  conversions& conversions_;
   moments* moments_;  ///< null: nobody wants to know
-  lease_calls& leases_;
 };
 
 }  // namespace holdfast::engine

@@ -8,6 +8,7 @@
 
 #include "engine/call_gate.hpp"
 #include "engine/contention/lease_ends.hpp"
+#include "engine/conversions.hpp"
 #include "engine/moments.hpp"
 
 namespace holdfast::engine {
@@ -18,7 +19,7 @@ class lease_calls {
  public:
   lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
               client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
-              lease_ends& ends, moments* noted) noexcept
+              lease_ends& ends, conversions& converting, moments* noted) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -28,6 +29,7 @@ class lease_calls {
         renewer_{watchdog},
         pending_releases_{releases},
         ends_{ends},
+        conversions_{converting},
         moments_{noted} {}
 
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
@@ -78,14 +80,6 @@ class lease_calls {
   /// server, which then mustn't be renewed any more. No effect if either is over.
   void take_place(lease_state& old, lease_state& next, time_point now) noexcept;
 
-  /// Asks the server by a script to change what it has of a lease. From then on the old lease may not exist:
-  /// the caller has seen to it that it isn't renewed. Throws std::bad_alloc with nothing sent.
-  template <class Handler>
-  void convert(lease_state& old, call const& script, time_point now, Handler on_answer);
-  /// The same, and waits for the answer; has the lock again then.
-  [[nodiscard]] answer<ownership> request_conversion(reactor::lock& hold, lease_state& old,
-                                                     call const& script);
-
  private:
   template <class Operation>
   [[nodiscard]] std::shared_ptr<ending> begin_ending(lease_state_ptr& lease, time_point now,
@@ -104,11 +98,14 @@ class lease_calls {
   void finish_renewal(renewal& request, std::shared_ptr<error const> failure) noexcept;
 
   struct conversion;
-  void send_conversion(conversion& change, call const& script);
+  void begin_conversion(conversion& change, call const& script);
   [[nodiscard]] std::shared_ptr<error const> end_conversion(conversion& change,
                                                             answer<ownership> const& result,
                                                             time_point now) noexcept;
+  void give_back_or_keep(conversion& change, answer<ownership> const& result, time_point now) noexcept;
   void move_to_next(conversion& change, time_point sent_at, time_point now);
+  [[nodiscard]] std::shared_ptr<error const> not_possible(lock_queue const& from,
+                                                          loss_cause cause) const noexcept;
 
   reactor::loop& loop_;
   lock_backend& backend_;
@@ -119,14 +116,8 @@ class lease_calls {
   renewer& renewer_;
   pending_releases& pending_releases_;
   lease_ends& ends_;
+  conversions& conversions_;
   moments* moments_;  ///< null: nobody wants to know
 };
-
-template <class Handler>
-void lease_calls::convert(lease_state& old, call const& script, time_point now, Handler on_answer) {
-  if (moments_ != nullptr) moments_->paused(old, now);
-  backend_.convert(script, std::move(on_answer),
-                   {.while_down = net::retry_policy::endless, .give_up = old.deadline()});
-}
 
 }  // namespace holdfast::engine

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/await_renewal.hpp"
+#include "engine/contention/decisions.hpp"
 #include "engine/failure.hpp"
 #include "engine/lease_calls.hpp"
 
@@ -19,15 +20,10 @@ struct lease_calls::conversion {
   lease_state_ptr next{};
   std::shared_ptr<error const> failure{};
   reactor::blocked_thread caller{};
-
-  [[nodiscard]] error not_possible() const {
-    return {errc::lost, "lease of " + from->title() + " can't be turned into another: " +
-                            (old->cause() == loss_cause::none ? std::string{"it was released"}
-                                                              : std::string{to_string(old->cause())})};
-  }
 };
 
 lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
+  if (client_.forked()) (void)lease.detach();
   gate_.check_process();
   reactor::lock hold{loop_.mutex()};
   auto* const queue = &lease->queue();
@@ -36,11 +32,11 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   try {
     await_renewal(loop_, hold, *change.old);
     if (change.old->status() == lease_state::state::held) {
-      send_conversion(change, script);
+      begin_conversion(change, script);
       loop_.wait(hold, change.caller);
       hold.lock();
     } else {
-      change.failure = std::make_shared<error const>(change.not_possible());
+      change.failure = not_possible(*change.from, change.old->cause());
       ends_.release(*change.old, boot_clock::now(), {});  // the server may have it still
     }
   } catch (std::bad_alloc const&) {
@@ -57,15 +53,26 @@ lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const&
   return next;
 }
 
+/// Why a lease that is over can't be turned into another one.
+std::shared_ptr<error const> lease_calls::not_possible(lock_queue const& from,
+                                                       loss_cause cause) const noexcept try {
+  return std::make_shared<error const>(
+      errc::lost,
+      "lease of " + from.title() + " can't be turned into another: " +
+          (cause == loss_cause::none ? std::string{"it was released"} : std::string{to_string(cause)}));
+} catch (std::bad_alloc const&) {
+  return client_.no_memory;
+}
+
 /// The answer decides at once, not when the caller gets the lock: until then the new lease is to be renewed,
 /// and at the end of the client it is to be given back. Throws std::bad_alloc with nothing sent.
-void lease_calls::send_conversion(conversion& change, call const& script) {
+void lease_calls::begin_conversion(conversion& change, call const& script) {
   auto& old = *change.old;
   change.next.reset(
       new lease_state{change.to, effective_options_ptr{&old.effective()}, old.number(), old.token()});
   old.renewing = true;  // as it sets the ttl: until then only the end of the lease is looked at
   try {
-    convert(old, script, boot_clock::now(), [this, &change](answer<ownership>&& result) {
+    conversions_.begin(old, script, [this, &change](answer<ownership>&& result) {
       change.failure = end_conversion(change, result, boot_clock::now());
       for (auto* const each : {change.old.get(), change.next.get()}) each->settle();  // renewals behind it
       loop_.wake(change.caller);
@@ -74,19 +81,6 @@ void lease_calls::send_conversion(conversion& change, call const& script) {
     old.settle();
     throw;
   }
-}
-
-/// Throws std::bad_alloc with nothing sent.
-answer<ownership> lease_calls::request_conversion(reactor::lock& hold, lease_state& old, call const& script) {
-  std::optional<answer<ownership>> result;
-  reactor::blocked_thread thread;
-  convert(old, script, boot_clock::now(), [&](answer<ownership>&& received) {
-    result = std::move(received);
-    loop_.wake(thread);
-  });
-  loop_.wait(hold, thread);
-  hold.lock();
-  return std::move(*result);
 }
 
 /// Null: the new lease is there, and has taken over the listeners of the old one. Otherwise the reason why it
@@ -107,30 +101,36 @@ std::shared_ptr<error const> lease_calls::end_conversion(conversion& change, ans
   } catch (std::bad_alloc const&) {
     reason = client_.no_memory;
   }
-  auto const was_changed = found == nullptr || *found == ownership::held;  // or may have been
-  if (still_held && !was_changed) {
-    ends_.lose(old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
+  if (found == nullptr || *found == ownership::held) {
+    give_back_or_keep(change, result, now);
   } else if (still_held) {
-    // The outcome is unknown, so nobody may inherit either of them.
-    (void)ends_.finish_here(old, now);
-    pending_releases_.send(old, now, {});
+    ends_.lose(old, *found == ownership::gone ? loss_cause::key_gone : loss_cause::taken_over, now);
   }
-  if (!still_held && found == nullptr) ends_.release(old, now, {});  // the caller no longer has it
-  // What has reached its limit stays in the server if it is to be kept.
-  auto const stays = old.options().keep && old.cause() == loss_cause::limit_reached;
-  if (was_changed && !stays) {  // perhaps after the lease was lost
-    auto item = pending_releases_.item(old, now);
-    item.queue = change.to;
-    pending_releases_.send(item, now, {});
-  }
-  if (still_held && was_changed && !change.from->contender) ends_.ask_after_release(*change.from, now);
   // It may have been lost for want of this very reply.
   if (reason && (old.cause() == loss_cause::none || old.cause() == loss_cause::unreachable)) return reason;
-  try {
-    return std::make_shared<error const>(change.not_possible());
-  } catch (std::bad_alloc const&) {
-    return client_.no_memory;
+  return not_possible(*change.from, old.cause());
+}
+
+/// The server may have either of the leases, perhaps after the old one was lost. Nobody may inherit them.
+void lease_calls::give_back_or_keep(conversion& change, answer<ownership> const& result,
+                                    time_point now) noexcept {
+  auto& old = *change.old;
+  auto const still_held = old.status() == lease_state::state::held;
+  if (keeps_key(old)) {
+    if (still_held) ends_.keep(old, std::nullopt, now, {});
+    if (may_be_carried_out(result)) ends_.prolong_kept(old, deadline_of(now, old.options().ttl), now);
+    return;
   }
+  if (still_held) {
+    (void)ends_.finish_here(old, now);
+    pending_releases_.send(old, now, {});
+  } else if (result.outcome() == nullptr) {
+    ends_.release(old, now, {});  // the caller no longer has it
+  }
+  auto item = pending_releases_.item(old, now);
+  item.queue = change.to;
+  pending_releases_.send(item, now, {});
+  if (still_held && !change.from->contender) ends_.ask_after_release(*change.from, now);
 }
 
 /// Throws std::bad_alloc, with nothing done.
@@ -157,7 +157,8 @@ void lease_calls::move_to_next(conversion& change, time_point sent_at, time_poin
 void lease_calls::take_place(lease_state& old, lease_state& next, time_point now) noexcept {
   if (old.status() != lease_state::state::held || next.status() != lease_state::state::held) return;
   lock_queue_ptr const from{&old.queue()};
-  next.renewals_left = old.renewals_left;
+  // At most so many: the one under way is carried out, and counts for nobody else.
+  next.renewals_left = old.renewals_left - (old.renewal_sent && old.renewals_left > 0 ? 1 : 0);
   if (next.renewals_left == 0) next.renew_at = time_point::max();
   next.inherit(old);
   (void)ends_.finish_here(old, now);
@@ -172,20 +173,23 @@ lease_state_ptr lease_calls::replace(lease_state_ptr& lease, lease_state_ptr nex
   lock_queue_ptr from{&lease->queue()};
   take_place(*lease, *next, now);
   auto const replaced = lease->status() == lease_state::state::released;
-  std::optional<error> reason;
+  std::shared_ptr<error const> reason;
   if (!replaced || next->status() != lease_state::state::held) {
     if (lease->status() == lease_state::state::held) ends_.lose(*lease, next->cause(), now);
-    auto const cause = replaced ? next->cause() : lease->cause();
-    ends_.release(*next, now, {});  // it is given back, perhaps after it was lost
+    reason = not_possible(*from, replaced ? next->cause() : lease->cause());
+    // It is given back, perhaps after it was lost. What was taken away, or was to go, isn't kept in its
+    // place.
+    if (taken_away(lease->cause())) {
+      ends_.release_unkept(*next, now, {});
+    } else {
+      ends_.release(*next, now, {});
+    }
     next.reset();
-    reason.emplace(errc::lost, "lease of " + from->title() + " can't be turned into another: " +
-                                   (cause == loss_cause::none ? std::string{"it was released"}
-                                                              : std::string{to_string(cause)}));
   }
   lease.reset();
   from.reset();
   loop_.leave(hold);
-  if (reason) throw error{std::move(*reason)};
+  if (reason) throw error{*reason};
   return next;
 }
 

@@ -151,6 +151,8 @@ class lease_state : public boost::intrusive_ref_counter<lease_state, boost::thre
   std::int32_t renewals_left = -1;  ///< negative: no limit
   bool renewing = false;            ///< a request that sets the ttl is under way
   bool provisional : 1 = false;     ///< granted by message: the server has another ttl until it is renewed
+  bool renewal_sent : 1 =
+      false;  ///< with `renewing`: that request is a renewal, of which there may be a limit
   // See held_traces.
   bool trace_said : 1 = false;  ///< by its number, which no lease of another caller may get
   bool is_heir : 1 = false;     ///< a lease of another caller had its number before

@@ -141,6 +141,7 @@ void renewer::ask_about(lease_state& lease, time_point now) noexcept {
   auto const reserve = drift_allowance(lease.options().ttl);
   auto const remaining = std::chrono::ceil<milliseconds>(lease.deadline() - now + reserve);
   lease.renewing = remaining.count() > 0;
+  lease.renewal_sent = false;
   schedule_.put(lease, plan_lease(lease.times(), now).when, now);
   if (!lease.renewing) return;
   ++unanswered_;
@@ -233,7 +234,7 @@ void renewer::send(std::shared_ptr<renewal_request> const& request, time_point n
     owners.push_back(lease->queue().client().owner_id(lease->number()));
     list.push_back({.name = lease->queue().name(), .owner = owners.back()});
     give_up = std::max(give_up, lease->deadline());
-    lease->renewing = true;
+    lease->renewing = lease->renewal_sent = true;
     schedule_.put(*lease, plan_lease(lease->times(), now).when, now);
   }
   auto& first = *leases.front();

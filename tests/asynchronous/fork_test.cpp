@@ -1,6 +1,7 @@
 /// fork() with a client on an io_context: a child that goes on with what it has takes nothing from its
 /// parent.
 #include <csignal>
+#include <holdfast/shared_mutex.hpp>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -81,6 +82,18 @@ TEST_F(forked_on_an_event_loop, child_that_destroys_the_io_context_stops_no_rene
   EXPECT_TRUE(goes_on_renewing());
   EXPECT_TRUE(held.valid());
   EXPECT_EQ(redis_->stats().disconnects, 0U);
+}
+
+TEST_F(forked_on_an_event_loop, child_that_turns_a_lease_into_another_leaves_it_to_its_parent) {
+  shared_mutex several{*redis_, "several"};
+  auto held = several.acquire();
+  auto const watching = std::make_shared<int>();
+  held.on_lost([watching](loss_cause) {});
+  EXPECT_TRUE(child_does([&] {
+    auto const refused = code_of([&] { (void)several.downgrade(std::move(held)); }) == errc::forked;
+    return refused && watching.use_count() == 2 ? 0 : 1;
+  }));
+  EXPECT_TRUE(held.valid());
 }
 
 TEST_F(forked_on_an_event_loop, child_that_destroys_the_io_context_ends_no_wait) {

@@ -231,6 +231,62 @@ TEST_F(upgrade_fault, is_not_harmed_by_late_copies) {
   }
 }
 
+/// Nobody waits for it any more, and its lease goes on as what it is.
+TEST_F(upgrade_fault, is_not_carried_out_by_a_late_copy_of_a_try) {
+  raw_.command({"ACL", "SETUSER", "default", "-client|kill"});
+  auto held = mutex_.acquire_upgrade();
+  auto reading = remote_.acquire_shared();
+  proxy_.once([](request const& r) { return kind_of(r) == lua::upgrade::source.sha1; }, fate::hold_back());
+  EXPECT_FALSE(mutex_.try_upgrade(held));
+  ASSERT_TRUE(eventually([&] { return proxy_.held_back() == 1; }));
+  held.renew();  // behind what ends the try
+  reading.release();
+  proxy_.deliver();
+  ASSERT_TRUE(eventually([&] { return proxy_.held_back() == 0; }));
+  EXPECT_TRUE(eventually([&] { return remote_.try_acquire_shared().has_value(); }));
+  EXPECT_EQ(raw_.get("m"), names::held_by_readers) << "a writer of nobody keeps all others out";
+  release(held);
+}
+
+TEST_F(upgrade_fault, becomes_a_reader_though_the_server_refuses_that_for_a_time) {
+  for (auto const* const words : {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy"}) {
+    auto held = mutex_.acquire_upgrade();
+    std::atomic<int> refusals = 2;
+    auto const decision = proxy_.decide_by([&](request const& r) {
+      auto const refused = kind_of(r) == lua::keep_reading::source.sha1 && refusals-- > 0;
+      return refused ? fate::error(words) : fate::pass();
+    });
+    held = mutex_.downgrade(std::move(held));
+    EXPECT_TRUE(held.valid());
+    EXPECT_LT(refusals, 0);
+    EXPECT_NO_THROW(held.renew());
+    release(held);
+    EXPECT_TRUE(has_left_nothing());
+  }
+}
+
+/// A copy has been carried out, and the next one is refused: the client ends in the pause behind that.
+TEST_F(upgrade_fault, is_given_back_by_the_end_of_a_client_that_would_try_again_to_make_a_reader_of_it) {
+  passes_in_one_round_of(3, [&] {  // a round in which the end of the client waits for all it has to
+    for (auto times = 0; times != 5; ++times) {
+      client ended{proxy_.url(), with_long_timeouts({.reply_timeout = 500ms})};
+      shared_mutex lock{ended, "m", {.ttl = 10min}};
+      auto held = lock.acquire_upgrade();
+      std::atomic<int> tries = 0;
+      auto const decision = proxy_.decide_by([&](request const& r) {
+        if (kind_of(r) != lua::keep_reading::source.sha1) return fate::pass();
+        return tries++ == 0 ? fate::cut_after() : fate::error("BUSY Redis is busy");
+      });
+      std::jthread const converting{
+          [&] { EXPECT_EQ(code_of([&] { (void)lock.downgrade(std::move(held)); }), errc::lost); }};
+      EXPECT_TRUE(eventually([&] { return tries > 2; }));
+      (void)ended.shutdown(0ms);
+      EXPECT_FALSE(raw_.exists("m")) << "the end didn't wait for what gives it back";
+    }
+  });
+  EXPECT_TRUE(nothing_left_behind());
+}
+
 TEST_F(upgrade_fault, of_the_dead_delays_readers_by_a_recheck_and_writers_by_its_ttl) {
   shared_mutex brief{redis_, "m", {.ttl = 2s}};
   auto reading = remote_.acquire_shared();

@@ -28,6 +28,20 @@ TEST_F(a_contention, has_one_request_for_all_callers_of_a_name) {
   EXPECT_THAT(backend_.take_sent(), ElementsAre("acquire 1"));
 }
 
+TEST_F(a_contention, gives_back_by_force_what_was_to_be_kept_though_its_request_is_answered_later) {
+  auto& caller = start({.keep = true});
+  backend_.answer(busy_for(10s));
+  open_channels();
+  backend_.answer(busy_for(10s));
+  message("woken 1 orders");
+  message("granted 1 101 1 orders");
+  ASSERT_TRUE(caller.lease);
+  loop_of_client_.ends.lose(*caller.lease, loss_cause::forced, boot_clock::now());
+  (void)backend_.take_sent();
+  backend_.answer(granted_from(102));
+  EXPECT_THAT(backend_.take_sent(), ElementsAre("abandon 1"));
+}
+
 TEST_F(a_contention, hands_the_lock_over_without_a_request) {
   auto& first = start();
   auto const& second = start();

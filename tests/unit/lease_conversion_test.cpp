@@ -1,11 +1,6 @@
 // A lease becomes another one when the server has answered, whenever its caller gets the processor.
 
-#include "engine/lease_calls.hpp"
-
-#include "scripts/shared.hpp"
-#include "unit/a_contention.hpp"
-#include "wire/plain/fair.hpp"
-#include "wire/plain/shared.hpp"
+#include "unit/a_conversion.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -14,59 +9,15 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-class a_conversion : public a_contention {
- protected:
-  a_conversion() : a_contention{recipes::plain::fair} {}
-
-  /// A writer whose ttl is 12 s.
-  [[nodiscard]] lease_state_ptr write(lock_options options = {}) {
-    options.ttl = 12s;
-    auto& caller = start(options);
-    backend_.answer(granted_from(100));
-    (void)backend_.take_sent();
-    return caller.lease;
-  }
-  /// Its caller doesn't have the lock while `f` runs, and waits for an answer.
-  void become_reader(lease_state_ptr held, std::function<void()> f) {
-    loop_.simulate([this, &f] {
-      reactor::lock hold{loop_.mutex()};
-      f();
-      loop_.leave(hold);
-    });
-    try {
-      next_ = leases_.become(std::move(held), readers_, call{scripts::shared::downgrade::source, {}, {}});
-    } catch (error const& reason) {
-      failure_ = reason.code();
-    }
-  }
-
-  lock_queue_ptr const readers_ = pin(recipes::plain::reader, queue_->name());
-  call_gate gate_{loop_, client_};
-  lease_calls leases_{loop_,
-                      backend_,
-                      client_,
-                      gate_,
-                      stats_,
-                      holders_,
-                      renewer_,
-                      pending_releases_,
-                      loop_of_client_.ends,
-                      moments_.get()};
-  lease_state_ptr next_;
-  std::error_code failure_;
-};
-
 TEST_F(a_conversion, makes_a_lease_that_is_renewed_before_its_caller_has_it) {
   auto const held = write();
   become_reader(held, [&] {
     ASSERT_THAT(backend_.take_sent(), ElementsAre("convert"));
     backend_.answer(ownership::held);
-    clock_.advance(5s);
-    reactor::moved_clock::fire_timers(loop_);
+    let_time_pass(5s);
     ASSERT_THAT(backend_.take_sent(), ElementsAre("renew"));
     backend_.answer(renewals{});
-    clock_.advance(11s);  // the old lease would be over
-    reactor::moved_clock::fire_timers(loop_);
+    let_time_pass(11s);  // the old lease would be over
   });
   ASSERT_TRUE(next_);
   EXPECT_TRUE(next_->valid());
@@ -98,8 +49,7 @@ TEST_F(a_conversion, of_what_was_at_its_limit_gives_it_back) {
 TEST_F(a_conversion, that_is_refused_when_its_lease_is_at_its_limit_gives_that_back) {
   become_reader(write({.max_hold = 1s}), [&] {
     (void)backend_.take_sent();
-    clock_.advance(1s);
-    reactor::moved_clock::fire_timers(loop_);
+    let_time_pass(1s);
     EXPECT_THAT(backend_.take_sent(), IsEmpty());
     backend_.refuse("OOM command not allowed when used memory > 'maxmemory'.");
     ASSERT_THAT(backend_.take_sent(), ElementsAre("release orders", "release orders")) << "of both kinds";
@@ -123,6 +73,120 @@ TEST_F(a_conversion, by_a_writer_answers_who_waits_behind_a_renewal_of_what_it_r
   EXPECT_EQ(answered, 2);
   EXPECT_THAT(backend_.take_sent(), IsEmpty());
   EXPECT_EQ(writer->status(), lease_state::state::held);
+  loop_of_client_.ends.finish_here(*writer, boot_clock::now());
+}
+
+TEST_F(a_conversion, is_tried_again_while_the_server_says_that_it_can_not_just_now) {
+  auto const held = write();
+  become_reader(held, [&] {
+    for (auto const* const words : {"LOADING Redis is loading the dataset in memory", "BUSY Redis is busy"}) {
+      ASSERT_THAT(backend_.take_sent(), ElementsAre("convert"));
+      backend_.refuse(words);
+      ASSERT_THAT(backend_.take_sent(), IsEmpty()) << "first there is a pause";
+      let_time_pass(25ms);
+    }
+    ASSERT_THAT(backend_.take_sent(), ElementsAre("convert"));
+    backend_.answer(ownership::held);
+  });
+  ASSERT_TRUE(next_) << failure_.message();
+  EXPECT_TRUE(next_->valid());
+  EXPECT_THAT(backend_.take_sent(), IsEmpty());
+}
+
+TEST_F(a_conversion, is_tried_until_the_deadline_and_no_longer) {
+  auto const held = write();
+  become_reader(held, [&] {
+    ASSERT_THAT(backend_.take_sent(), ElementsAre("convert"));
+    backend_.refuse("LOADING Redis is loading the dataset in memory");
+    let_time_pass(12s);
+    ASSERT_THAT(backend_.take_sent(), ElementsAre("release orders"))
+        << "an earlier copy may have made a reader";
+    backend_.answer(ownership::gone);
+  });
+  EXPECT_EQ(failure_, errc::refused);
+  EXPECT_EQ(held->cause(), loss_cause::unreachable);
+}
+
+TEST_F(a_conversion, that_is_refused_leaves_a_lease_that_is_to_be_kept) {
+  become_reader(write({.keep = true}), [&] {
+    (void)backend_.take_sent();
+    backend_.refuse("OOM command not allowed when used memory > 'maxmemory'.");
+    ASSERT_THAT(backend_.take_sent(), IsEmpty());
+  });
+  EXPECT_EQ(failure_, errc::refused);
+  EXPECT_TRUE(departed_.has_kept_key(1, boot_clock::now())) << "it is no ghost";
+}
+
+TEST_F(a_conversion, that_the_end_of_the_client_overtakes_leaves_a_lease_that_is_to_be_kept) {
+  auto const held = write({.keep = true});
+  become_reader(held, [&] {
+    (void)backend_.take_sent();
+    loop_of_client_.ends.lose(*held, loss_cause::closed, boot_clock::now());
+    let_time_pass(5s);
+    backend_.answer(ownership::held);
+    ASSERT_THAT(backend_.take_sent(), IsEmpty());
+  });
+  EXPECT_EQ(failure_, errc::lost);
+  clock_.advance(19s);
+  EXPECT_TRUE(departed_.has_kept_key(1, boot_clock::now())) << "what it became has a ttl of its own";
+}
+
+TEST_F(a_conversion, whose_answer_comes_after_the_deadline_leaves_a_lease_that_is_to_be_kept) {
+  become_reader(write({.keep = true}), [&] {
+    (void)backend_.take_sent();
+    let_time_pass(12s);
+    backend_.answer(ownership::held);
+    ASSERT_THAT(backend_.take_sent(), IsEmpty());
+  });
+  EXPECT_EQ(failure_, errc::lost);
+}
+
+TEST_F(a_conversion, of_what_is_released_by_force_gives_it_back_though_it_was_to_be_kept) {
+  auto const held = write({.keep = true});
+  become_reader(held, [&] {
+    (void)backend_.take_sent();
+    loop_of_client_.ends.lose(*held, loss_cause::forced, boot_clock::now());
+    backend_.answer(ownership::held);
+    ASSERT_THAT(backend_.take_sent(), ElementsAre("release orders"));
+    backend_.answer(ownership::held);
+  });
+  EXPECT_EQ(failure_, errc::lost);
+}
+
+TEST_F(a_conversion, by_a_writer_that_comes_at_once_keeps_nothing_that_is_released_by_force) {
+  for (auto const cause : {loss_cause::forced, loss_cause::limit_reached}) {
+    auto held = write({.keep = true});
+    auto const other = pin(recipes::plain::upgrader, queue_->name());
+    auto writer = make_lease(other, 100, held->options());
+    loop_of_client_.ends.lose(*held, cause, boot_clock::now());
+    EXPECT_THROW((void)leases_.replace(held, std::move(writer)), error);
+    auto const sent = backend_.take_sent();
+    EXPECT_EQ(sent.size(), cause == loss_cause::forced ? 1U : 0U) << to_string(cause);
+    if (!sent.empty()) backend_.answer(ownership::held);
+  }
+}
+
+TEST_F(a_conversion, by_a_writer_counts_a_renewal_that_is_under_way) {
+  auto const held = write({.max_renewals = 2});
+  auto const other = pin(recipes::plain::upgrader, queue_->name());
+  auto const writer = make_lease(other, 100, held->options());
+  renewer_.renew_now(*held, [](answer<renewals> const&, time_point) {});
+  leases_.take_place(*held, *writer, boot_clock::now());
+  backend_.answer(renewals{});
+  EXPECT_EQ(writer->renewals_left, 1);
+  loop_of_client_.ends.finish_here(*writer, boot_clock::now());
+}
+
+TEST_F(a_conversion, by_a_writer_counts_no_question_for_a_renewal) {
+  auto const held = write({.max_renewals = 2});
+  auto const other = pin(recipes::plain::upgrader, queue_->name());
+  auto const writer = make_lease(other, 100, held->options());
+  renewer_.ask_about_all(boot_clock::now());
+  pass(0s);
+  ASSERT_TRUE(held->renewing);
+  leases_.take_place(*held, *writer, boot_clock::now());
+  backend_.answer(ownership::held);
+  EXPECT_EQ(writer->renewals_left, 2);
   loop_of_client_.ends.finish_here(*writer, boot_clock::now());
 }
 

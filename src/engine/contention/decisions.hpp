@@ -47,6 +47,12 @@ enum class grant_use {
 /// release. `by_message`: messages wake it.
 [[nodiscard]] bool may_pass(lock_queue const& queue, bool by_message) noexcept;
 
+/// Whether the server has taken the lease away, or was asked to by force.
+[[nodiscard]] bool taken_away(loss_cause cause) noexcept;
+
+/// Whether the key of a lease that is over, or ends now, is to stay for its ttl.
+[[nodiscard]] bool keeps_key(lease_state const& lease) noexcept;
+
 /// Whether a lease that was lost may still be ours in the server, so that others needn't wait for its ttl.
 [[nodiscard]] bool still_to_release(lease_state const& lease, time_point now) noexcept;
 

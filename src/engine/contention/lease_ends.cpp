@@ -1,5 +1,6 @@
 #include "engine/contention/lease_ends.hpp"
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -7,15 +8,16 @@
 #include "engine/contention/decisions.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-bool by_server(loss_cause cause) noexcept {
-  return cause == loss_cause::taken_over || cause == loss_cause::key_gone || cause == loss_cause::forced;
-}
-
-}  // namespace
 
 void lease_ends::release(lease_state& lease, time_point now, release_handler done) noexcept {
+  if (lease.options().keep && lease.status() == lease_state::state::held && !lease.has_more_handles()) {
+    keep(lease, std::nullopt, now, std::move(done));
+  } else {
+    release_unkept(lease, now, std::move(done));
+  }
+}
+
+void lease_ends::release_unkept(lease_state& lease, time_point now, release_handler done) noexcept {
   lease_state_ptr const pin{&lease};
   auto& queue = lease.queue();
   if (!lease.drop_handle()) {
@@ -25,10 +27,6 @@ void lease_ends::release(lease_state& lease, time_point now, release_handler don
   }
   if (lease.status() != lease_state::state::held) {
     release_lost(lease, now, std::move(done));
-    return;
-  }
-  if (lease.options().keep) {
-    keep(lease, std::nullopt, now, std::move(done));
     return;
   }
   auto const last = finish_here(lease, now);
@@ -90,6 +88,11 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
   kept_keys_.note(lease, remaining.value_or(milliseconds{0}), true, now);
   kept_keys_.leave(lease, remaining, now, std::move(done));
   if (!queue->waiters.empty() && !queue->contender) requests_.begin(*queue, now);
+}
+
+void lease_ends::prolong_kept(lease_state& lease, time_point deadline, time_point now) noexcept {
+  lease.set_deadline(std::max(lease.deadline(), deadline));
+  kept_keys_.note(lease, milliseconds{0}, true, now);
 }
 
 void lease_ends::ask_after_release(lock_queue& queue, time_point now) noexcept {
@@ -220,7 +223,7 @@ void lease_ends::lose(lease_state& lease, loss_cause cause, time_point now) noex
   lock_queue_ptr const queue{&lease.queue()};
   auto const was_holder = queue->lock_recipe().sharing != sharing::exclusive || queue->holder == &lease;
   lose_alone(lease, cause, now);
-  if (by_server(cause)) {
+  if (taken_away(cause)) {
     holders_.for_each_sharer(*queue, lease.number(), [this, cause, now](lease_state& sharer) {
       lease_state_ptr const last{&sharer};
       lose_alone(sharer, cause, now);
@@ -259,10 +262,10 @@ void lease_ends::lose_alone(lease_state& lease, loss_cause cause, time_point now
   (void)leave_here(lease, now);
   ++stats_.lost;
   loop_.deferred().add(lease.lose(cause));
-  if (lease.options().keep || still_to_release(lease, now))
-    kept_keys_.note(lease, milliseconds{0}, lease.options().keep, now);
-  if (!by_server(cause) && pending_releases_.may_outlive(lease)) take_back(lease, now);
-  if (lease.options().keep) {
+  auto const keeps = lease.options().keep && cause != loss_cause::forced;
+  if (keeps || still_to_release(lease, now)) kept_keys_.note(lease, milliseconds{0}, keeps, now);
+  if (!taken_away(cause) && pending_releases_.may_outlive(lease)) take_back(lease, now);
+  if (keeps) {
     if (cause == loss_cause::limit_reached) {
       kept_keys_.leave(lease, std::nullopt, now, {});
     } else {

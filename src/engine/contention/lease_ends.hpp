@@ -43,6 +43,11 @@ class lease_ends {
   /// `remaining`, is over.
   void keep(lease_state& lease, std::optional<milliseconds> remaining, time_point now,
             release_handler done) noexcept;
+  /// As release(), whatever the options say of its key.
+  void release_unkept(lease_state& lease, time_point now, release_handler done) noexcept;
+  /// A lease that is over, and is kept, may last until `deadline` in the server, where it was asked for
+  /// something that gives it a full ttl.
+  void prolong_kept(lease_state& lease, time_point deadline, time_point now) noexcept;
   /// It ends against its holder's will. A lease that the server has taken away is lost for all leases that
   /// share its acquisition.
   void lose(lease_state& lease, loss_cause cause, time_point now) noexcept;

@@ -50,6 +50,15 @@ bool knows_command(abi::context* const context, char const* const name) {
   return found != nullptr && redis.type_of_reply(found) != abi::nil_reply;
 }
 
+std::string list_of_clients(abi::context* const context) {
+  call_reply const reply{redis.call(context, "CLIENT", "c", "LIST")};
+  return text_in(reply.get());
+}
+
+void close_client(abi::context* const context, std::string_view const id) {
+  call_reply const reply{redis.call(context, "CLIENT", "ccb", "KILL", "ID", id.data(), id.size())};
+}
+
 std::string type_name(abi::context* const context, abi::string* const key) {
   call_reply const reply{redis.call(context, "TYPE", "s", key)};
   return text_in(reply.get());

@@ -25,6 +25,12 @@ namespace holdfast::server {
 /// False: the server has no command of that name, by COMMAND INFO; true also where that can't be asked.
 [[nodiscard]] bool knows_command(abi::context*, char const* name);
 
+/// As CLIENT LIST says it; empty if that can't be asked.
+[[nodiscard]] std::string list_of_clients(abi::context*);
+
+/// Ends the connection of that number.
+void close_client(abi::context*, std::string_view id);
+
 // Messages. As the scripts do it, the server publishes them with the rights of the calling client, and
 // repeats them to its replicas.
 

@@ -24,6 +24,7 @@ constexpr std::string_view prefix = "holdfast.";
 
 /// The commands that were added, as HOLDFAST.VERSION says them.
 constinit std::array<bool, commands.size()> added{};
+constinit std::array<bool, compare_commands.size()> added_compare{};
 
 /// What the server calls: it passes nothing along that would say which command it is.
 template <auto const& Table, std::size_t Index>
@@ -162,14 +163,22 @@ bool add_all(abi::context* const context, std::index_sequence<Indices...> /*of t
 
 bool add_commands(abi::context* const context) {
   added = {};
+  added_compare = {};
   return redis.create_command(context, "holdfast.version", tell_version,
                               "readonly fast allow-loading allow-stale", 0, 0, 0) == abi::ok &&
          add_all(context, std::make_index_sequence<commands.size()>{});
 }
 
 void add_compare_commands(abi::context* const context) {
-  add<compare_commands, 0>(context);
-  add<compare_commands, 1>(context);
+  added_compare = {add<compare_commands, 0>(context), add<compare_commands, 1>(context)};
+}
+
+bool is_own_command(std::string_view const name) {
+  if (name.starts_with(prefix)) return true;
+  for (std::size_t i = 0; i < compare_commands.size(); ++i) {
+    if (added_compare[i] && name == compare_commands[i].name) return true;
+  }
+  return false;
 }
 
 }  // namespace holdfast::server

@@ -3,6 +3,8 @@
 
 #include "abi.hpp"
 
+#include <string_view>
+
 namespace holdfast::server {
 
 /// Adds those that this server can have. Before Redis 7, which can't check a caller's right to a channel on
@@ -11,5 +13,8 @@ namespace holdfast::server {
 
 /// Adds CAS and CAD, unless another module has those names.
 void add_compare_commands(abi::context*);
+
+/// Whether a command of that name, in lower case, was added.
+[[nodiscard]] bool is_own_command(std::string_view name);
 
 }  // namespace holdfast::server

@@ -1,6 +1,7 @@
 // What the server calls when it loads the module.
 
 #include "audience.hpp"
+#include "callers.hpp"
 #include "commands.hpp"
 #include "handlers.hpp"
 #include "statistics.hpp"
@@ -70,6 +71,13 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(abi::co
 }
 
 extern "C" __attribute__((visibility("default"))) int RedisModule_OnUnload(abi::context* const context) {
+  if (!close_connections_of_callers(context)) {
+    redis.log(
+        context, "warning",
+        "holdfast: not unloaded, since the server has no CLIENT LIST by that name, and would use commands "
+        "of the module that it has freed");
+    return abi::failed;
+  }
   count_untold_changes(context);
   free_shared_words();
   permits::forget_texts();

@@ -276,7 +276,7 @@ TEST(module_of_a_server, refuses_other_arguments) {
 /// FOUND 488: what it replicated by that name was dropped without a word.
 TEST(module_of_a_server, refuses_a_server_whose_replicas_would_lack_what_it_does) {
   auto words = arguments({});
-  words.insert(words.end(), {"--rename-command", "PEXPIREAT hidden"});
+  words.insert(words.end(), {"--rename-command", "PEXPIREAT", "hidden"});
   EXPECT_THROW(test::redis_server const server{words}, std::runtime_error);
 }
 
@@ -291,6 +291,40 @@ TEST(module_of_a_server, is_loaded_and_unloaded_while_locks_are_held) {
     EXPECT_FALSE(raw.command({"MODULE", "UNLOAD", "holdfast"}).is_error());
     EXPECT_EQ(raw.get("a"), caller);
   }
+}
+
+/// FOUND 555: the server reads what it has freed for the connections whose last command was the module's, in
+/// CLIENT LIST, and for those that have queued one, at EXEC.
+TEST(module_of_a_server, closes_connections_in_which_its_commands_are_remembered_when_it_is_unloaded) {
+  test::redis_server const server{arguments({"--enable-module-command", "yes"})};
+  std::vector<raw_redis> open;
+  auto const connection_after = [&](std::vector<words> const& commands) {
+    open.push_back(server.raw());
+    auto const id = open.back().command({"CLIENT", "ID"}).integer;
+    open.back().pipeline(commands);
+    return "id=" + std::to_string(id) + " ";
+  };
+  std::vector const callers{connection_after({{"HOLDFAST.VERSION"}}), connection_after({{"CAD", "k", "x"}}),
+                            connection_after({acquire(caller)}),
+                            connection_after({{"MULTI"}, acquire(waiter), {"PING"}})};
+  auto const bystander =
+      connection_after({acquire(rival), {"CLIENT", "SETNAME", "cmd=cad"}, {"CLIENT", "GETNAME"}});
+
+  auto raw = server.raw();
+  raw.pipeline({{"MULTI"}, {"MODULE", "UNLOAD", "holdfast"}, {"EXEC"}});
+  EXPECT_THAT(raw.command({"HOLDFAST.VERSION"}), is_error("ERR unknown command"));
+  auto const left = raw.command({"CLIENT", "LIST"}).text;
+  for (auto const& each : callers) EXPECT_THAT(left, testing::Not(testing::HasSubstr(each)));
+  EXPECT_THAT(left, testing::HasSubstr(bystander));
+}
+
+TEST(module_of_a_server, stays_where_it_cannot_know_who_remembers_its_commands) {
+  auto words = arguments({});
+  words.insert(words.end(), {"--rename-command", "CLIENT", "hidden", "--enable-module-command", "yes"});
+  test::redis_server const server{words};
+  auto raw = server.raw();
+  EXPECT_TRUE(raw.command({"MODULE", "UNLOAD", "holdfast"}).is_error());
+  EXPECT_FALSE(raw.command({"HOLDFAST.VERSION"}).is_error());
 }
 
 // What gives memory back, or takes none, works at maxmemory; the first write of an acquisition doesn't.

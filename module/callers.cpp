@@ -1,0 +1,42 @@
+#include "callers.hpp"
+
+#include "calls.hpp"
+#include "commands.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace holdfast::server {
+
+namespace {
+
+/// Of a line of CLIENT LIST, whose values have no spaces.
+std::string_view field(std::string_view const line, std::string_view const name) {
+  auto const found = line.find(name);
+  if (found == std::string_view::npos) return {};
+  auto const value = line.substr(found + name.size());
+  return value.substr(0, value.find(' '));
+}
+
+/// One that is executing its transaction has nothing of it left, and may be the one that unloads the module.
+bool refers_to_a_command(std::string_view const line) {
+  auto const last = field(line, " cmd=");
+  auto const in_transaction = field(line, " multi=") != "-1" && last != "exec";
+  return in_transaction || is_own_command(last);
+}
+
+}  // namespace
+
+bool close_connections_of_callers(abi::context* const context) {
+  auto const all = list_of_clients(context);
+  if (all.empty()) return false;
+  for (std::string_view rest{all}; !rest.empty();) {
+    auto const end = std::min(rest.find('\n'), rest.size());
+    auto const line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (!line.empty() && refers_to_a_command(line)) close_client(context, field(line, "id="));
+  }
+  return true;
+}
+
+}  // namespace holdfast::server

@@ -9,6 +9,9 @@ namespace {
 /// that isn't noticed explains more.
 constexpr instant told_within = 1'250'000'000;
 
+/// Clients hear of a new master one after the other: each sentinel tells when it has learnt it.
+constexpr instant told_apart = 500'000'000;
+
 /// Tokens are times in microseconds, but for those of Redisson's fenced locks, which begin at 1 again when a
 /// server has lost their counter.
 constexpr std::int64_t least_time = 1'000'000'000'000'000;
@@ -92,8 +95,11 @@ void exclusion::check_token(hold_state const& hold, part const& of) {
   auto const may_be_older = hold.token < least_time || of.as == company::readers || of.as == company::upgrade;
   auto const excused = (may_be_older && state_.trouble_within(before.granted.t, hold.granted.t)) ||
                        told_late_by_another_master(hold, of);
-  auto& to = excused ? state_.result.documented : state_.result.violations;
-  to.add(std::move(found));
+  if (excused) {
+    state_.result.documented.add(std::move(found));
+  } else {
+    condemn(std::move(found), hold, before, hold.granted.t);
+  }
 }
 
 /// A master that was just replaced granted it, and its successor granted the other one before that answer was
@@ -132,8 +138,46 @@ void exclusion::settle(clash const& open, hold_state const& ended, place const& 
   auto const forced = cause == ending::forced && open.first == &ended;
   if (excused) found.text += "; a server went, or another came, meanwhile";
   if (forced) found.text += "; the first was released by force";
-  auto& to = excused || forced ? state_.result.documented : state_.result.violations;
-  to.add(std::move(found));
+  if (excused || forced) {
+    state_.result.documented.add(std::move(found));
+  } else if (voted) {
+    state_.result.violations.add(std::move(found));
+  } else {
+    condemn(std::move(found), *open.first, *open.second, end);
+  }
+}
+
+/// One of these clients came to its server a moment ago; the other one was at its own before that. If that
+/// one moves on in a moment, too, they were at an old master and at a new one.
+void exclusion::condemn(finding found, hold_state const& first, hold_state const& second, instant end) {
+  auto const arrived = [this](hold_state const& hold) { return state_.clients[hold.client].arrived; };
+  auto const first_stayed = arrived(first) < arrived(second);
+  auto const& stayed = first_stayed ? first : second;
+  auto const came_at = arrived(first_stayed ? second : first);
+  auto const just_now = stayed.confirmed.t - came_at <= told_apart;
+  if (first.client == second.client || !just_now) {
+    state_.result.violations.add(std::move(found));
+  } else {
+    suspected_.push_back({std::move(found), stayed.client, end + told_apart});
+  }
+}
+
+void exclusion::moved(std::uint32_t client) {
+  std::erase_if(suspected_, [&](suspected& each) {
+    if (each.client != client) return false;
+    each.found.text += "; one of the clients heard a moment later that another server had come";
+    state_.result.documented.add(std::move(each.found));
+    return true;
+  });
+}
+
+void exclusion::passed(instant now) {
+  if (suspected_.empty()) return;
+  std::erase_if(suspected_, [&](suspected& each) {
+    if (now <= each.until) return false;
+    state_.result.violations.add(std::move(each.found));
+    return true;
+  });
 }
 
 /// A client that stood still couldn't tell it.

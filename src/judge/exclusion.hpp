@@ -26,6 +26,10 @@ class exclusion {
   /// Of a lease that ends, or was the holder's when its client told the last time: whether it was told in
   /// time.
   void overdue(hold_state const& hold, place const& at, std::string const& text);
+  /// That client comes to another server.
+  void moved(std::uint32_t client);
+  /// It is that late.
+  void passed(instant now);
 
  private:
   /// Two leases that are valid at the same time; how long isn't known yet.
@@ -35,15 +39,23 @@ class exclusion {
     std::uint32_t name;
     instant from;
   };
+  /// What breaks a promise, unless that client moves on by then: it was told late of a new master.
+  struct suspected {
+    finding found;
+    std::uint32_t client;
+    instant until;
+  };
   void check_company(hold_state const& hold, part const& of, instant now);
   void check_token(hold_state const& hold, part const& of);
   [[nodiscard]] bool told_late_by_another_master(hold_state const& hold, part const& of) const;
+  void condemn(finding found, hold_state const& first, hold_state const& second, instant end);
   void check_deadline(hold_state const& hold, place const& at);
   void settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
               ending cause);
 
   state& state_;
   std::vector<clash> clashes_;
+  std::vector<suspected> suspected_;
 };
 
 }  // namespace holdfast::judging

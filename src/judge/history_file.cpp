@@ -291,8 +291,10 @@ void history_file::read_rest(record& to) {
       to.fine = number("up") != 0;
       to.unheard = fields_.find("heard", object::type::number) != nullptr && number("heard") == 0;
       return;
-    case event::client:
     case event::trouble:
+      to.moved = text("why") != "broken";
+      return;
+    case event::client:
     case event::closed:
       return;
   }

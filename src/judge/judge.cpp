@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace holdfast::judging {
@@ -41,6 +42,7 @@ void judge::refuse(record const& line, std::string const& why) const {
 void judge::take(record const& line) {
   if (state_.clients[line.client].closed) refuse(line, "its client has ended before");
   waits_.lives(line);
+  exclusion_.passed(line.t);
   switch (line.event) {
     case event::asked:
       on_asked(line);
@@ -85,6 +87,7 @@ void judge::take(record const& line) {
     case event::trouble:
       state_.troubles.push_back(line.t);
       if (state_.troubles.size() > most_troubles) state_.troubles.pop_front();
+      if (line.moved) exclusion_.moved(line.client);
       break;
     case event::closed:
       on_closed(line);
@@ -99,6 +102,7 @@ void judge::take(record const& line) {
 /// After the line was judged: a pause before it is over with it.
 void judge::note_life(record const& line) {
   auto& client = state_.clients[line.client];
+  if (client.last == 0) client.arrived = line.t;
   if (client.last != 0 && line.t - client.last > longest_silence) {
     client.silent_from = client.last;
     client.silent_until = line.t;
@@ -106,7 +110,7 @@ void judge::note_life(record const& line) {
   if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
   if (line.unheard) client.unheard = line.t;
-  if (line.event == event::trouble) client.trouble = line.t;
+  if (line.event == event::trouble) client.trouble = client.arrived = line.t;
   if (line.event != event::alive) return;
   if (!line.fine || client.down)
     client.trouble = line.t;  // the first fine line tells that it was away till now
@@ -264,6 +268,7 @@ void judge::at_end() {
       exclusion_.overdue(*hold, {.t = client.last}, {});
     }
   }
+  exclusion_.passed(std::numeric_limits<instant>::max());
 }
 
 void allow_many_files() noexcept {

@@ -30,6 +30,7 @@ struct record {
   loss cause{};
   bool fine = false;     ///< alive: the server can be reached
   bool unheard = false;  ///< alive: the connection for messages has just broken
+  bool moved = false;    ///< trouble: another server answers from now on
   std::uint16_t file = 0;
   std::uint32_t line = 0;
   std::uint32_t client = 0;  ///< index in tables::clients

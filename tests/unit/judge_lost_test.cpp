@@ -33,6 +33,13 @@ class judge_lost : public testing::Test {
     history_.numbered("setting", 8, "b", "semaphore", "x", 1);
     return history_.numbered("set", 9, "b", "semaphore", "x", 1);
   }
+  /// b has a token first, then a has an older one, and both are held for a millisecond.
+  written_history& a_and_b_hold(int at) {
+    history_.asked(at, "b", 1, "mutex", "x").asked(at, "a", 1, "mutex", "x");
+    history_.granted(at + 1, "b", 1, "mutex", "x", first_token + 1);
+    history_.granted(at + 2, "a", 1, "mutex", "x", first_token);
+    return history_.of_lease("released", at + 3, "a", 1).of_lease("released", at + 4, "b", 1);
+  }
   /// A server that has lost a's lease lets b write meanwhile.
   void upgrade_lease_of_a_goes_on_to_read(std::int64_t token) {
     history_.asked(1, "a", 1, "upgrade", "x").granted(2, "a", 1, "upgrade", "x", first_token).trouble(3, "a");
@@ -59,6 +66,37 @@ TEST_F(judge_lost, such_a_token_is_found_where_nobody_noticed_another_master) {
   history_.asked(1, "a", 1, "mutex", "x");
   b_comes_and_goes().granted(1510, "a", 1, "mutex", "x", first_token);
   EXPECT_EQ(verdict(), "S3");
+}
+
+// FOUND 577: a Sentinel's failover by command, while the old master is well.
+TEST_F(judge_lost, two_holders_are_counted_apart_where_one_hears_of_the_failover_a_moment_later) {
+  history_.trouble(100, "b");
+  a_and_b_hold(110).trouble(130, "a");
+  EXPECT_EQ(verdict(), "fine | S1 S3");
+}
+
+TEST_F(judge_lost, two_holders_are_found_where_the_one_that_had_stayed_does_not_move_on) {
+  history_.trouble(100, "b");
+  a_and_b_hold(110);
+  EXPECT_EQ(verdict(), "S1 | S3");
+}
+
+TEST_F(judge_lost, two_holders_are_found_where_it_hears_of_the_failover_too_late) {
+  history_.trouble(100, "b");
+  a_and_b_hold(110).trouble(900, "a");
+  EXPECT_EQ(verdict(), "S1 | S3");
+}
+
+TEST_F(judge_lost, two_holders_are_found_where_the_failover_was_long_before) {
+  history_.trouble(100, "b").alive(1000, 2500, "a").alive(1000, 2500, "b");
+  a_and_b_hold(3000).trouble(3030, "a");
+  EXPECT_EQ(verdict(), "S1 S3");
+}
+
+TEST_F(judge_lost, two_holders_are_found_where_the_one_that_moves_on_had_come_last) {
+  history_.trouble(90, "b").trouble(100, "a");
+  a_and_b_hold(110).trouble(130, "a");
+  EXPECT_EQ(verdict(), "S1 | S3");
 }
 
 TEST_F(judge_lost, an_older_token_is_found_where_its_request_was_sent_when_the_other_one_had_been_told) {

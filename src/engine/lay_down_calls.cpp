@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "engine/contention/decisions.hpp"
 #include "engine/failure.hpp"
 
 namespace holdfast::engine {
@@ -61,6 +62,8 @@ std::shared_ptr<error const> lay_down_calls::end_laying_down(lease_state& lease,
   auto const* const found = result.outcome();
   auto const* const refusal = result.refusal();
   auto& queue = lease.queue();
+  lease.renewing = false;
+  renewer_.lose_if_over(lease, now);
   if (lease.status() == lease_state::state::held) {
     if (found != nullptr && *found == ownership::held) {
       pending_releases_.note_released(pending_releases_.item(lease, now));
@@ -76,10 +79,14 @@ std::shared_ptr<error const> lay_down_calls::end_laying_down(lease_state& lease,
                  : *found == ownership::gone ? loss_cause::key_gone
                                              : loss_cause::taken_over,
                  now);
+      // If no copy has given it back nobody else will: its holder has lost it.
+      if (found == nullptr && !keeps_key(lease)) pending_releases_.send(lease, now, {});
     }
   }
+  // A refusal would say that it is still held.
+  auto const says_why = result.failure() != nullptr || lease.status() == lease_state::state::held;
   try {
-    if (auto reason = failure_of(result, queue, client_)) return reason;
+    if (auto reason = failure_of(result, queue, client_); reason && says_why) return reason;
     return std::make_shared<error const>(not_held(lease));
   } catch (std::bad_alloc const&) {
     return client_.no_memory;
@@ -117,11 +124,15 @@ void lay_down_calls::on_settled(laying_down_ptr const& request) noexcept {
     if (lease.has_more_handles())
       return finish(*request, std::make_shared<error const>(entered_again(lease)));
     ends_.queue_next_up(lease.queue(), boot_clock::now());
-    renewer::remove(lease);
+    lease.renewing = true;  // it isn't renewed: until then only its end is looked at
+    lease.renewal_sent = false;
     conversions_.begin(lease, std::move(request->script), [this, request](answer<ownership>&& result) {
-      finish(*request, end_laying_down(request->lease, result, boot_clock::now()));
+      auto reason = end_laying_down(request->lease, result, boot_clock::now());
+      request->lease.settle();
+      finish(*request, std::move(reason));
     });
   } catch (std::bad_alloc const&) {
+    lease.settle();
     if (lease.status() == lease_state::state::held) go_on_with(lease, boot_clock::now());
     finish(*request, client_.no_memory);
   }

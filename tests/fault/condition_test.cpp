@@ -229,6 +229,22 @@ TEST_F(condition_fault, knows_that_a_refused_wait_may_have_begun_by_an_earlier_c
   EXPECT_TRUE(are_waiting(0));
 }
 
+/// Its holder has lost it, and gives nothing back.
+TEST_F(condition_fault, gives_the_lock_back_when_it_is_in_doubt_whether_a_refused_wait_began) {
+  auto loading = wait(disturbed_lock_, disturbed_changed_, 10ms);
+  EXPECT_EQ(loading.get(), "ended");
+  mutex lasting{disturbed_, "orders", {.ttl = 10min}};
+  auto held = lasting.acquire();
+  auto const copies = std::make_shared<int>(0);
+  proxy_.decide([copies](request const& r) {
+    if (kind_of(r) != scripts::condition::begin::source.sha1) return fate::pass();
+    return ++*copies == 1 ? fate::cut_before() : fate::error("NOPERM this user has no permissions");
+  });
+  EXPECT_EQ(code_of([&] { disturbed_changed_.wait(held); }), errc::lost);
+  EXPECT_EQ(held.release(), release_result::lost);
+  EXPECT_TRUE(lock_.try_acquire_for(20s));
+}
+
 TEST_F(condition_fault, goes_on_waiting_at_maxmemory) {
   auto waiter = wait(lock_, changed_);
   ASSERT_TRUE(are_listening(1));

@@ -10,6 +10,7 @@ namespace holdfast::topology {
 namespace {
 
 constexpr std::string_view switches = "+switch-master";
+constexpr std::string_view promoted = "+promoted-slave";
 
 /// The reply timeout of a sentinel: there are others to ask.
 constexpr std::chrono::milliseconds longest_question{1000};
@@ -159,7 +160,10 @@ void sentinel_link::finish() noexcept {
   if (std::exchange(again_, false)) ask();
 }
 
-void sentinel_link::listen() { messages_.listen(std::string{switches}, *this); }
+void sentinel_link::listen() {
+  messages_.listen(std::string{switches}, *this);
+  messages_.listen(std::string{promoted}, promotions_);
+}
 
 void sentinel_link::go_idle() noexcept {
   again_ = false;
@@ -184,7 +188,14 @@ void sentinel_link::shut() noexcept {
 void sentinel_link::on_subscribed() { events_.subscribed(*this); }
 
 void sentinel_link::on_message(std::string_view message) {
-  if (!is_switch(message, master_)) return;
+  if (is_switch(message, master_)) on_another_master();
+}
+
+void sentinel_link::promotions::on_message(std::string_view message) {
+  if (is_promotion(message, link.master_)) link.on_another_master();
+}
+
+void sentinel_link::on_another_master() {
   switched_ = true;
   events_.switched(*this);
 }

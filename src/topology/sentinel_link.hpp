@@ -16,7 +16,9 @@
 
 namespace holdfast::topology {
 
-/// Queries the sentinel, and receives its announcements of failovers. All under the client's lock.
+/// Queries the sentinel, and receives its announcements of failovers: that it has promoted a replica, which
+/// then takes writes, and, when the other replicas follow or another sentinel has told it, that the master
+/// has changed. All under the client's lock.
 class sentinel_link final : net::subscriber::listener {
  public:
   struct events {
@@ -65,6 +67,16 @@ class sentinel_link final : net::subscriber::listener {
   void on_subscribed() override;
   void on_message(std::string_view message) override;
   void on_refused(std::string const& text) override;
+  void on_another_master();
+
+  /// Comes before the other announcement, so what was missed of it shows at the other's subscription.
+  struct promotions final : net::subscriber::listener {
+    explicit promotions(sentinel_link& of) noexcept : link{of} {}
+    void on_subscribed() override {}
+    void on_message(std::string_view message) override;
+    void on_refused(std::string const& /*text*/) override {}  // the other one comes a moment later
+    sentinel_link& link;
+  };
 
   template <class Done>
   void send(std::initializer_list<std::string_view> words, Done done);
@@ -79,6 +91,7 @@ class sentinel_link final : net::subscriber::listener {
   events const events_;
   net::connection requests_;
   net::subscriber messages_;
+  promotions promotions_{*this};
   bool asking_ = false;
   bool again_ = false;     ///< ask_anew() was called while a query was under way
   bool switched_ = false;  ///< it has announced another master since a query last ended

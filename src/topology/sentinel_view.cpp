@@ -87,6 +87,13 @@ bool is_switch(std::string_view message, std::string_view name) {
   return message.size() > name.size() && message.starts_with(name) && message[name.size()] == ' ';
 }
 
+// "slave <name of the replica> <its host> <its port> @ <name> <old host> <old port>"
+bool is_promotion(std::string_view message, std::string_view name) {
+  constexpr std::string_view of_master = " @ ";
+  auto const found = message.find(of_master);
+  return found != std::string_view::npos && is_switch(message.substr(found + of_master.size()), name);
+}
+
 std::optional<sentinel_verdict> verdict_of(std::span<sentinel_view const* const> views,
                                            std::optional<net::server_address> const& last, tie tie_rule,
                                            std::size_t unanswered) {

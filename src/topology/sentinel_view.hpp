@@ -56,6 +56,8 @@ struct sentinel_view {
 
 /// Is this message of the channel +switch-master about the master `name`?
 [[nodiscard]] bool is_switch(std::string_view message, std::string_view name);
+/// Is this message of the channel +promoted-slave about a replica of the master `name`?
+[[nodiscard]] bool is_promotion(std::string_view message, std::string_view name);
 
 /// What several views come to.
 struct sentinel_verdict {

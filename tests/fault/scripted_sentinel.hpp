@@ -5,6 +5,7 @@
 #include "support/flaky_proxy.hpp"
 #include "support/redis_server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <mutex>
@@ -57,11 +58,12 @@ class scripted_sentinel {
   }
   /// Announces a new master to all subscribers, whatever the report says. Throws when there is no subscriber.
   void announce(std::string const& old_address, std::string const& new_address) {
-    auto raw = server_.raw();
-    auto message = "mymaster " + old_address + " " + new_address;
-    for (auto& c : message) c = c == ':' ? ' ' : c;
-    if (!eventually([&] { return raw.command({"PUBLISH", "+switch-master", message}).integer > 0; }))
-      throw std::runtime_error{"nobody listens to the sentinel"};
+    tell("+switch-master", "mymaster " + spaced(old_address) + " " + spaced(new_address));
+  }
+  /// Announces that it has promoted a replica.
+  void announce_promotion(std::string const& old_address, std::string const& new_address) {
+    tell("+promoted-slave",
+         "slave " + new_address + " " + spaced(new_address) + " @ mymaster " + spaced(old_address));
   }
   [[nodiscard]] bool has_subscriber() {
     auto raw = server_.raw();
@@ -70,6 +72,15 @@ class scripted_sentinel {
   }
 
  private:
+  static std::string spaced(std::string address) {
+    std::ranges::replace(address, ':', ' ');
+    return address;
+  }
+  void tell(std::string const& channel, std::string const& message) {
+    auto raw = server_.raw();
+    if (!eventually([&] { return raw.command({"PUBLISH", channel, message}).integer > 0; }))
+      throw std::runtime_error{"nobody listens to the sentinel"};
+  }
   static std::string text(std::string const& value) {
     return "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
   }

@@ -175,6 +175,19 @@ TEST_F(late_sentinel, failover_is_followed_as_soon_as_it_is_announced) {
   EXPECT_TRUE(is_at(redis_, *third_));
 }
 
+/// By the sentinel that leads it, which names the new master from then on, to new clients, too. It announces
+/// the change when the other replicas follow, and the other sentinels do when they have learnt it.
+TEST_F(late_sentinel, failover_is_followed_as_soon_as_the_replica_is_promoted) {
+  EXPECT_TRUE(is_at(redis_, *first_));
+  mutex m{redis_, "orders", {.ttl = 10min}};
+  auto const lease = m.acquire();
+  first_sentinel_.set_report(report_of(*second_, 1));
+  first_sentinel_.announce_promotion(first_->address(), second_->address());
+  EXPECT_TRUE(eventually([&] { return lease.lost().stop_requested(); }));
+  EXPECT_EQ(lease.lost_because(), loss_cause::key_gone);
+  EXPECT_TRUE(is_at(redis_, *second_));
+}
+
 TEST_F(late_sentinel, old_news_of_one_that_was_cut_off_are_not_believed) {
   EXPECT_TRUE(is_at(redis_, *first_));
   fail_over_twice();

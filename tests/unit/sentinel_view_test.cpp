@@ -92,6 +92,12 @@ TEST(sentinel_view, tells_a_switch_of_its_master_from_those_of_others) {
   EXPECT_FALSE(is_switch("mymaster2 10.0.0.1 6379 10.0.0.2 6379", "mymaster"));
   EXPECT_FALSE(is_switch("mymaster", "mymaster"));
   EXPECT_FALSE(is_switch("", "mymaster"));
+  constexpr auto promotion = "slave 10.0.0.2:6379 10.0.0.2 6379 @ mymaster 10.0.0.1 6379";
+  EXPECT_TRUE(is_promotion(promotion, "mymaster"));
+  EXPECT_FALSE(is_promotion(promotion, "master"));
+  EXPECT_FALSE(is_promotion(promotion, "mymaster2"));
+  EXPECT_FALSE(is_promotion("master mymaster 10.0.0.1 6379", "mymaster"));
+  EXPECT_FALSE(is_promotion("slave @ mymaster", "mymaster"));
 }
 
 TEST(sentinel_verdict, is_settled_by_a_majority_of_all_sentinels) {

@@ -29,7 +29,7 @@ class holdfast(ConanFile):
                                 for part in ("MAJOR", "MINOR", "PATCH"))
 
     def export_sources(self):
-        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "docs/*", "examples/*", "include/*",
+        for pattern in ("CMakeLists.txt", "LICENSE", "README.md", "CHANGELOG.md", "cmake/*", "components/*", "docs/*", "examples/*", "include/*",
                         "scripts/*", "src/*"):
             copy(self, pattern, self._tree, self.export_sources_folder)
 

@@ -142,7 +142,13 @@ class cluster final : public deployment {
   void heal() override {
     run_all(servers());
     (void)test::eventually(90s, [this] { return all_settled(); });
-    (void)servers_.wait_until_ok();
+    if (servers_.wait_until_ok()) return;
+    for (auto* const node : servers())
+      views_ += "\n" + node->address() + ":\n" + node->raw().command({"CLUSTER", "NODES"}).text;
+  }
+  std::string left_behind() override {
+    return views_.empty() ? std::string{}
+                          : "a cluster that wasn't ok when all was healed, by its nodes:" + views_;
   }
 
  private:
@@ -164,6 +170,7 @@ class cluster final : public deployment {
 
   test::cluster_servers servers_;
   std::set<std::uint16_t> moving_;
+  std::string views_;  ///< of the nodes, if they weren't well when all was healed
 };
 
 /// The masters write each change to disk, so each may be killed.

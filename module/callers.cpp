@@ -18,10 +18,12 @@ std::string_view field(std::string_view const line, std::string_view const name)
   return value.substr(0, value.find(' '));
 }
 
-/// One that is executing its transaction has nothing of it left, and may be the one that unloads the module.
+/// One that is executing its transaction may be the one that unloads the module; unless its EXEC waits for
+/// the end of CLIENT PAUSE.
 bool refers_to_a_command(std::string_view const line) {
   auto const last = field(line, " cmd=");
-  auto const in_transaction = field(line, " multi=") != "-1" && last != "exec";
+  auto const is_blocked = field(line, " flags=").find('b') != std::string_view::npos;
+  auto const in_transaction = field(line, " multi=") != "-1" && (last != "exec" || is_blocked);
   return in_transaction || is_own_command(last);
 }
 

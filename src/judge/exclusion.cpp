@@ -97,9 +97,12 @@ void exclusion::check_token(hold_state const& hold, part const& of) {
                        told_late_by_another_master(hold, of);
   if (excused) {
     state_.result.documented.add(std::move(found));
-  } else {
-    condemn(std::move(found), hold, before, hold.granted.t);
+    return;
   }
+  // An old master's token is the older one.
+  auto const voted = state_.parts_of(hold.lock).of == history::kind::quorum;
+  auto const* const behind = voted ? nullptr : perhaps_behind(hold, before);
+  condemn(std::move(found), behind == &hold ? behind : nullptr, hold.granted.t);
 }
 
 /// A master that was just replaced granted it, and its successor granted the other one before that answer was
@@ -140,25 +143,28 @@ void exclusion::settle(clash const& open, hold_state const& ended, place const& 
   if (forced) found.text += "; the first was released by force";
   if (excused || forced) {
     state_.result.documented.add(std::move(found));
-  } else if (voted) {
-    state_.result.violations.add(std::move(found));
   } else {
-    condemn(std::move(found), *open.first, *open.second, end);
+    condemn(std::move(found), voted ? nullptr : perhaps_behind(*open.first, *open.second), end);
   }
 }
 
-/// One of these clients came to its server a moment ago; the other one was at its own before that. If that
-/// one moves on in a moment, too, they were at an old master and at a new one.
-void exclusion::condemn(finding found, hold_state const& first, hold_state const& second, instant end) {
+/// One of two clients came to its server a moment ago, and the other one was at its own before that: this one
+/// may have been at an old master, and have heard of the new one a moment later. Null: neither.
+hold_state const* exclusion::perhaps_behind(hold_state const& first, hold_state const& second) const {
+  if (first.client == second.client) return nullptr;
   auto const arrived = [this](hold_state const& hold) { return state_.clients[hold.client].arrived; };
   auto const first_stayed = arrived(first) < arrived(second);
   auto const& stayed = first_stayed ? first : second;
   auto const came_at = arrived(first_stayed ? second : first);
-  auto const just_now = stayed.confirmed.t - came_at <= told_apart;
-  if (first.client == second.client || !just_now) {
+  return stayed.confirmed.t - came_at <= told_apart ? &stayed : nullptr;
+}
+
+/// Unless the client of that lease moves on by then.
+void exclusion::condemn(finding found, hold_state const* behind, instant end) {
+  if (behind == nullptr) {
     state_.result.violations.add(std::move(found));
   } else {
-    suspected_.push_back({std::move(found), stayed.client, end + told_apart});
+    suspected_.push_back({std::move(found), behind->client, end + told_apart});
   }
 }
 

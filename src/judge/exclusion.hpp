@@ -48,7 +48,8 @@ class exclusion {
   void check_company(hold_state const& hold, part const& of, instant now);
   void check_token(hold_state const& hold, part const& of);
   [[nodiscard]] bool told_late_by_another_master(hold_state const& hold, part const& of) const;
-  void condemn(finding found, hold_state const& first, hold_state const& second, instant end);
+  [[nodiscard]] hold_state const* perhaps_behind(hold_state const& first, hold_state const& second) const;
+  void condemn(finding found, hold_state const* behind, instant end);
   void check_deadline(hold_state const& hold, place const& at);
   void settle(clash const& open, hold_state const& ended, place const& at, std::string const& text,
               ending cause);

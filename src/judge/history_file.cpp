@@ -292,7 +292,7 @@ void history_file::read_rest(record& to) {
       to.unheard = fields_.find("heard", object::type::number) != nullptr && number("heard") == 0;
       return;
     case event::trouble:
-      to.moved = text("why") != "broken";
+      to.moved = text("why") == "moved";
       return;
     case event::client:
     case event::closed:

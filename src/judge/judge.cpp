@@ -110,7 +110,8 @@ void judge::note_life(record const& line) {
   if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
   if (line.unheard) client.unheard = line.t;
-  if (line.event == event::trouble) client.trouble = client.arrived = line.t;
+  if (line.event == event::trouble) client.trouble = line.t;
+  if (line.moved) client.arrived = line.t;
   if (line.event != event::alive) return;
   if (!line.fine || client.down)
     client.trouble = line.t;  // the first fine line tells that it was away till now

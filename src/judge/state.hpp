@@ -76,7 +76,7 @@ struct client_state {
   instant silent_until = 0;
   instant awake_since = 0;  ///< its last line behind a pause in which it may have stood still
   instant trouble = 0;      ///< when it last had no connection, or a new one
-  instant arrived = 0;      ///< when it began, or a connection last broke or led elsewhere
+  instant arrived = 0;      ///< when it began, or last came to another server
   bool down = false;        ///< said so last
   instant unheard = 0;      ///< when its connection for messages last broke
   bool closed = false;

@@ -34,8 +34,8 @@ struct sentinel_view {
 
   std::string id{};  ///< the sentinel's own; empty: not reported (Redis before 6.2)
   std::optional<net::server_address> master{};  ///< nullopt: it knows no master of that name
-  /// Grows with each failover, and only a majority of the sentinels can make it grow: of two views the one
-  /// with the larger number is newer.
+  /// Grows with each failover, and only a majority of the sentinels, or an order to one of them, can make it
+  /// grow: of two views the one with the larger number is newer.
   std::int64_t epoch = 0;
   /// The one that it watches. While it leads a failover that is the old one, and `master` the one to be.
   std::optional<net::server_address> watched{};

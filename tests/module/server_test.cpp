@@ -1,6 +1,9 @@
 // What the server knows of the module's commands, and when it refuses them.
 
+#include <future>
+
 #include "module/module_test.hpp"
+#include "support/eventually.hpp"
 
 namespace holdfast::module_test {
 namespace {
@@ -316,6 +319,23 @@ TEST(module_of_a_server, closes_connections_in_which_its_commands_are_remembered
   auto const left = raw.command({"CLIENT", "LIST"}).text;
   for (auto const& each : callers) EXPECT_THAT(left, testing::Not(testing::HasSubstr(each)));
   EXPECT_THAT(left, testing::HasSubstr(bystander));
+}
+
+TEST(module_of_a_server, closes_a_connection_whose_transaction_waits_for_the_end_of_a_pause) {
+  test::redis_server const server{arguments({"--enable-module-command", "yes"})};
+  auto raw = server.raw();
+  auto asks = server.raw();
+  asks.pipeline({{"MULTI"}, acquire(waiter)});
+  raw.command({"CLIENT", "PAUSE", "60000", "WRITE"});
+  auto waits = std::async(std::launch::async, [&] { return asks.command({"EXEC"}); });
+  auto const is_there = [&] {
+    return raw.command({"CLIENT", "LIST"}).text.find(" cmd=exec ") != std::string::npos;
+  };
+  ASSERT_TRUE(test::eventually(is_there));
+  raw.command({"MODULE", "UNLOAD", "holdfast"});
+  EXPECT_FALSE(is_there());
+  raw.command({"CLIENT", "UNPAUSE"});
+  EXPECT_THROW(waits.get(), std::runtime_error);
 }
 
 TEST(module_of_a_server, stays_where_it_cannot_know_who_remembers_its_commands) {

@@ -116,16 +116,15 @@ class cluster final : public deployment {
                                                            "storm:fair:0",    "storm:shared:0",
                                                            "storm:permits:0", "storm:barrier:0"};
                auto const slot = test::cluster_servers::slot_of(by.of(names));
+               auto& from = servers_.master_of(slot);
+               auto& to = servers_.another_master(slot);
                moving_.insert(slot);
-               try {
-                 servers_.migrate_slot(slot, servers_.master_of(slot), servers_.another_master(slot));
-               } catch (std::exception const&) {
-                 // Who wants a lock that is half there and half here waits until somebody mends it.
-                 return ending{500ms,
-                               [this] { (void)test::eventually(5s, [this] { return all_settled(); }); }};
-               }
-               moving_.erase(slot);
-               return ending{};
+               if (moved(slot, from, to)) return ending{};
+               // Who wants a lock that is half there and half here waits until it has been moved. To take it
+               // back would let others have it meanwhile.
+               return ending{500ms, [this, slot, &from, &to] {
+                               (void)test::eventually(5s, [&] { return moved(slot, from, to); });
+                             }};
              }},
             {"master killed", "server",
              [this](dice& by) { return killed(some_master(by), by.between(2'000ms, 6'000ms)); }},
@@ -152,6 +151,15 @@ class cluster final : public deployment {
   }
 
  private:
+  bool moved(std::uint16_t slot, redis_server& from, redis_server& to) {
+    try {
+      servers_.migrate_slot(slot, from, to);
+    } catch (std::exception const&) {
+      return false;
+    }
+    moving_.erase(slot);
+    return true;
+  }
   /// Of the slots whose migration broke off, since a node was in trouble.
   bool all_settled() {
     try {

@@ -67,8 +67,8 @@ class written_history {
                             std::string_view name, int n) {
     return add(begin(event, at, client) + lock(kind, name) + number("n", n) + '}');
   }
-  written_history& trouble(int at, std::string_view client) {
-    return add(begin("trouble", at, client) + R"(,"why":"moved"})");
+  written_history& trouble(int at, std::string_view client, std::string_view why = "moved") {
+    return add(begin("trouble", at, client) + R"(,"why":")" + std::string{why} + "\"}");
   }
   /// Each half second.
   written_history& alive(int from, int to, std::string_view client) {

@@ -75,6 +75,22 @@ TEST_F(judge_lost, two_holders_are_counted_apart_where_one_hears_of_the_failover
   EXPECT_EQ(verdict(), "fine | S1 S3");
 }
 
+TEST_F(judge_lost, an_older_token_of_the_one_that_had_moved_is_found) {
+  history_.asked(1, "b", 1, "mutex", "x").granted(2, "b", 1, "mutex", "x", first_token + 1);
+  history_.of_lease("released", 3, "b", 1).trouble(100, "a").alive(1000, 2500, "a").alive(1000, 2500, "b");
+  history_.trouble(2501, "a")
+      .asked(2502, "a", 1, "mutex", "x")
+      .granted(2510, "a", 1, "mutex", "x", first_token);
+  history_.of_lease("released", 2511, "a", 1).trouble(2520, "b");
+  EXPECT_EQ(verdict(), "S3");
+}
+
+TEST_F(judge_lost, two_holders_are_found_where_one_has_only_been_sent_to_another_slot) {
+  history_.trouble(100, "b", "rerouted");
+  a_and_b_hold(110).trouble(130, "a", "rerouted");
+  EXPECT_EQ(verdict(), "S1 | S3");
+}
+
 TEST_F(judge_lost, two_holders_are_found_where_the_one_that_had_stayed_does_not_move_on) {
   history_.trouble(100, "b");
   a_and_b_hold(110);

@@ -15,14 +15,8 @@ namespace holdfast::cli {
 class standstill {
  public:
   /// The timer is set for a sleep of at most so long.
-  void before_sleep(std::chrono::nanoseconds const at_most) {
-    note();
-    due_ = boot_time() + at_most;
-  }
-  void after_sleep() {
-    note();
-    due_ = boot_time();
-  }
+  void before_sleep(std::chrono::nanoseconds const at_most) { due_ = note() + at_most; }
+  void after_sleep() { due_ = note(); }
 
   /// A moment ago: what comes of it may show only behind the next sleep.
   [[nodiscard]] bool noticed() const {
@@ -36,11 +30,14 @@ class standstill {
  private:
   static constexpr std::chrono::seconds shortest{1};
 
-  void note() {
+  /// When it looked: if it stands still right behind that, the next look notices it.
+  std::chrono::nanoseconds note() {
     auto const now = boot_time();
-    if (now - due_ < shortest) return;
-    late_ = now - due_;
-    noticed_at_ = now;
+    if (now - due_ >= shortest) {
+      late_ = now - due_;
+      noticed_at_ = now;
+    }
+    return now;
   }
 
   std::chrono::nanoseconds due_ = boot_time();  ///< when it is to be running, or to sleep again

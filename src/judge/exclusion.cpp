@@ -100,8 +100,7 @@ void exclusion::check_token(hold_state const& hold, part const& of) {
     return;
   }
   // An old master's token is the older one.
-  auto const voted = state_.parts_of(hold.lock).of == history::kind::quorum;
-  auto const* const behind = voted ? nullptr : perhaps_behind(hold, before);
+  auto const* const behind = perhaps_behind(hold, before);
   condemn(std::move(found), behind == &hold ? behind : nullptr, hold.granted.t);
 }
 
@@ -144,14 +143,15 @@ void exclusion::settle(clash const& open, hold_state const& ended, place const& 
   if (excused || forced) {
     state_.result.documented.add(std::move(found));
   } else {
-    condemn(std::move(found), voted ? nullptr : perhaps_behind(*open.first, *open.second), end);
+    condemn(std::move(found), perhaps_behind(*open.first, *open.second), end);
   }
 }
 
 /// One of two clients came to its server a moment ago, and the other one was at its own before that: this one
 /// may have been at an old master, and have heard of the new one a moment later. Null: neither.
 hold_state const* exclusion::perhaps_behind(hold_state const& first, hold_state const& second) const {
-  if (first.client == second.client) return nullptr;
+  auto const voted = state_.parts_of(first.lock).of == history::kind::quorum;
+  if (voted || first.client == second.client) return nullptr;
   auto const arrived = [this](hold_state const& hold) { return state_.clients[hold.client].arrived; };
   auto const first_stayed = arrived(first) < arrived(second);
   auto const& stayed = first_stayed ? first : second;

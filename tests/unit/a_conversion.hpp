@@ -27,26 +27,31 @@ class a_conversion : public a_contention {
     (void)backend_.take_sent();
     return caller.lease;
   }
-  /// Its caller doesn't have the lock while `f` runs, and waits for an answer.
-  void become_reader(lease_state_ptr held, std::function<void()> f) {
+  /// `f` runs while the caller of `asks` waits for an answer, and doesn't have the lock.
+  template <class F>
+  void meanwhile(std::function<void()> f, F asks) {
     loop_.simulate([this, &f] {
       reactor::lock hold{loop_.mutex()};
       f();
       loop_.leave(hold);
     });
     try {
-      next_ = leases_.become(std::move(held), readers_, call{scripts::shared::downgrade::source, {}, {}});
+      asks();
     } catch (error const& reason) {
       failure_ = reason.code();
     }
   }
+  void become_reader(lease_state_ptr held, std::function<void()> f) {
+    meanwhile(std::move(f), [&] { next_ = leases_.become(std::move(held), readers_, script_); });
+  }
 
-  /// Within the call above.
+  /// Within meanwhile().
   void let_time_pass(std::chrono::nanoseconds time) {
     clock_.advance(time);
     reactor::moved_clock::fire_timers(loop_);
   }
 
+  call const script_{scripts::shared::downgrade::source, {}, {}};
   lock_queue_ptr const readers_ = pin(recipes::plain::reader, queue_->name());
   call_gate gate_{loop_, client_};
   conversions conversions_{backend_, client_, delayed_, moments_.get()};

@@ -102,9 +102,8 @@ bool keeps_key(lease_state const& lease) noexcept {
 bool still_to_release(lease_state const& lease, time_point now) noexcept {
   // At a limit, or when its release was requested; and of several names perhaps only one is gone.
   auto const cause = lease.cause();
-  auto const gone = cause == loss_cause::taken_over || cause == loss_cause::key_gone;
-  auto const may_be_left =
-      cause == loss_cause::limit_reached || (gone && lease.queue().lock_recipe().several != nullptr);
+  auto const may_be_left = cause == loss_cause::limit_reached ||
+                           (taken_away(cause) && lease.queue().lock_recipe().several != nullptr);
   auto const may_have_it = cause == loss_cause::forced || (may_be_left && !lease.options().keep);
   return may_have_it && now < lease.deadline();
 }

@@ -18,22 +18,6 @@
 namespace holdfast::cli {
 namespace {
 
-std::string names_of(command_line const& line) {
-  std::string names;
-  for (auto const& name : line.command_names()) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
-
-failure no_command(std::string_view const name, command_line const& line) {
-  return {usage, fmt::format("no command {}; there are: {}", output::quoted(name), names_of(line))};
-}
-
-std::string help_of(command_line const& line, std::string const& about) {
-  if (about.empty()) return line.help();
-  if (std::ranges::count(line.command_names(), about) == 0) throw no_command(about, line);
-  return line.help_of(about);
-}
-
 /// With these commands the first -- ends holdfast's options: all words after it belong to the user's command,
 /// unchanged. With others -- has its usual meaning: no more options.
 bool takes_command(std::string_view const command) { return command == "run" || command == "lead"; }
@@ -86,11 +70,35 @@ constexpr std::array declarations{
     declaration{"judge", add<add_judge>},
 };
 
+/// Those that answer from the other declarations.
+constexpr std::array<std::string_view, 2> about_commands{"completion", "help"};
+
 /// The command that is given, if it is the first word. Then only its own options are declared: to declare
 /// those of all commands was nine tenths of what the process did from main() until a command began.
 declaration const* find_declaration(std::string_view const name) {
   auto const* const found = std::ranges::find(declarations, name, &declaration::name);
   return found == declarations.end() ? nullptr : found;
+}
+
+bool is_command(std::string_view const name) {
+  return find_declaration(name) != nullptr || std::ranges::count(about_commands, name) != 0;
+}
+
+std::string all_names() {
+  std::string names;
+  for (auto const& each : declarations) names.append(each.name).append(", ");
+  return names + fmt::format("{}", fmt::join(about_commands, ", "));
+}
+
+void require_command(std::string_view const name) {
+  if (!is_command(name))
+    throw failure{usage, fmt::format("no command {}; there are: {}", output::quoted(name), all_names())};
+}
+
+std::string help_of(command_line const& line, std::string const& about) {
+  if (about.empty()) return line.help();
+  require_command(about);
+  return line.help_of(about);
 }
 
 using words_given = std::span<char* const>;
@@ -111,6 +119,7 @@ arguments read_until(words_given const words, std::size_t const separator) {
                     "holdfast " HOLDFAST_VERSION_STRING};
   line.footer(main_footer);
   std::string shell;
+  if (words.size() > 1 && words[1][0] != '-') require_command(words[1]);
   auto const* const given = words.size() > 1 ? find_declaration(words[1]) : nullptr;
   if (given != nullptr) {
     given->declare(line, result.chosen, after);
@@ -135,14 +144,13 @@ arguments read_until(words_given const words, std::size_t const separator) {
   if (read.result != reading::outcome::done) {
     if (read.result == reading::outcome::missing && has_name_behind(words, separator))
       return read_until(words, separator + 2);
-    if (command.empty() && words.size() > 1 && words[1][0] != '-') throw no_command(words[1], line);
     auto const help_command =
         command.empty() || command == "help" ? std::string{"holdfast help"} : "holdfast help " + command;
     throw failure{
         usage, fmt::format("{}; see `{}`", explained(read, command, own_words, has_separator), help_command)};
   }
   if (command.empty()) {
-    throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", names_of(line))};
+    throw failure{usage, fmt::format("no command given; there are: {}; see `holdfast help`", all_names())};
   }
   if (command == "help") return shown(help_of(line, help_about));
   if (command == "completion") return shown(completion_script(line, shell));

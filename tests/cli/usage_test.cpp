@@ -23,6 +23,7 @@ TEST(usage, errors_exit_with_64_and_say_what_is_allowed) {
       {{}, "there are: run, lead, ls, inspect, "},
       {{"walk"}, "no command \"walk\"; there are: run, lead, ls, inspect, "},
       {{"walk", "job", "--json"}, "no command \"walk\"; there are: "},
+      {{"walk", "--help"}, "no command \"walk\"; there are: "},
       {{"--url", "redis://localhost", "ls"}, "holdfast help"},
       {{"-v", "run", "job", "--", "true"},
        "-v stands before the command: options follow it, as in holdfast run -v"},

@@ -3,13 +3,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
+#include <deque>
+#include <exception>
 #include <holdfast/asio.hpp>
 #include <holdfast/mutex.hpp>
+#include <iterator>
+#include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "cycles.hpp"
 #include "process.hpp"
@@ -36,13 +43,43 @@ asio::awaitable<void> cycle(client& redis, int number, state& all) {
   }
 }
 
-cycles of_coroutines(context const& run) {
+/// The same by handlers.
+class chain {
+ public:
+  chain(client& redis, int number, asio::io_context& io, state& all)
+      : lock_{redis, fmt::format("bench:{}", number)}, io_{&io}, all_{&all} {}
+
+  void next() {
+    async_acquire(lock_, asio::bind_executor(*io_, [this](auto failed, lease got) {
+                    if (failed) std::terminate();  // nobody is in the way, and the server is up
+                    held_ = std::move(got);
+                    release();
+                  }));
+  }
+
+ private:
+  void release() {
+    async_release(held_, asio::bind_executor(*io_, [this](auto, release_result) {
+                    all_->completed.fetch_add(1, std::memory_order_relaxed);
+                    if (!all_->stopping.load(std::memory_order_relaxed)) next();
+                  }));
+  }
+
+  mutex lock_;
+  asio::io_context* io_;
+  state* all_;
+  lease held_{};
+};
+
+/// `begin(client, io_context, state)` begins the cycles.
+template <class Begin>
+cycles on_io_context(context const& run, Begin begin) {
   return in_child([&] {
     asio::io_context io{1};
     client redis{run.at.url, {}, run_on(io)};
     redis.connect();
     state all;
-    for (int i = 0; i < at_once; ++i) asio::co_spawn(io, cycle(redis, i, all), asio::detached);
+    auto const work = begin(redis, io, all);
     std::jthread const runs{[&io] { io.run(); }};
     auto const result = growth(run, all.completed, at_once);
     all.stopping = true;
@@ -50,14 +87,35 @@ cycles of_coroutines(context const& run) {
   });
 }
 
+cycles of_coroutines(context const& run) {
+  return on_io_context(run, [](client& redis, asio::io_context& io, state& all) {
+    for (int i = 0; i < at_once; ++i) asio::co_spawn(io, cycle(redis, i, all), asio::detached);
+    return 0;
+  });
+}
+
+cycles of_handlers(context const& run) {
+  return on_io_context(run, [](client& redis, asio::io_context& io, state& all) {
+    std::deque<chain> chains;
+    for (int i = 0; i < at_once; ++i) chains.emplace_back(redis, i, io, all).next();
+    return chains;
+  });
+}
+
+std::vector<line> against_callbacks(context const& run, std::string what, cycles (*own)(context const&)) {
+  line const rate{"A1", std::move(what), target{target::of::ratio, target::side::at_least, 0.90}};
+  return rate_and_cpu(
+      run, rate, 1.05, [&] { return outstanding(run, at_once, mutexes()); }, [&] { return own(run); });
+}
+
 }  // namespace
 
 std::vector<line> coroutines_on_asio(context const& run) {
-  line const rate{"A1", "256 coroutines on Asio at once, cycles/s; floor: callbacks",
-                  target{target::of::ratio, target::side::at_least, 0.90}};
-  return rate_and_cpu(
-      run, rate, 1.05, [&] { return outstanding(run, at_once, mutexes()); },
-      [&] { return of_coroutines(run); });
+  auto all =
+      against_callbacks(run, "256 coroutines on Asio at once, cycles/s; floor: callbacks", of_coroutines);
+  std::ranges::move(against_callbacks(run, "… by Asio's handlers, cycles/s; floor: callbacks", of_handlers),
+                    std::back_inserter(all));
+  return all;
 }
 
 }  // namespace holdfast::bench

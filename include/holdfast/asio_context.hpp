@@ -36,6 +36,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <stop_token>
 #include <system_error>
 #include <thread>
 #include <type_traits>
@@ -156,13 +157,19 @@ class operations {
   /// False: the context has ended.
   [[nodiscard]] bool add(tracked& one) noexcept {
     std::scoped_lock const hold{guard_};
-    if (closed_) return false;
+    if (closed()) return false;
     one.next_ = first_;
     if (first_ != nullptr) first_->previous_ = &one;
     first_ = &one;
     one.listed_ = true;
     return true;
   }
+
+  /// Is requested when the context has ended: for those that nobody else stops.
+  [[nodiscard]] std::stop_token stop() const noexcept { return stop_.get_token(); }
+
+  /// The context has ended, for those that know that it has by themselves.
+  [[nodiscard]] bool closed() const noexcept { return closed_.load(std::memory_order_relaxed); }
 
   /// Afterwards the handler may be posted; the context lasts until posted() was called. False: it has ended.
   [[nodiscard]] bool take(tracked& one) noexcept {
@@ -176,7 +183,7 @@ class operations {
 
   void close() noexcept {
     std::unique_lock hold{guard_};
-    closed_ = true;
+    closed_.store(true, std::memory_order_relaxed);
     while (first_ != nullptr) {
       auto& one = *first_;
       unlist(one);
@@ -185,6 +192,7 @@ class operations {
       hold.lock();
     }
     hold.unlock();
+    stop_.request_stop();
     while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   }
 
@@ -197,8 +205,9 @@ class operations {
 
   std::mutex guard_;
   tracked* first_ = nullptr;
-  bool closed_ = false;
+  std::atomic<bool> closed_{false};
   std::atomic<int> posting_{0};
+  std::stop_source stop_{};
 };
 
 /// How a context tells that it ends.
@@ -216,6 +225,21 @@ class context_end final : public net::execution_context::service {
   std::shared_ptr<operations> operations_ = std::make_shared<operations>();
 };
 
+/// Those of that context. Each thread remembers its last one, since to look for a service takes as long as
+/// the rest of what an operation does here; a context at the place of one that has ended is another one.
+inline std::shared_ptr<operations> const& operations_of(net::execution_context& context) {
+  struct memory {
+    net::execution_context* at = nullptr;
+    std::shared_ptr<operations> found{};
+  };
+  static thread_local memory last;
+  if (last.at != &context || last.found->closed()) {
+    last.found = net::use_service<context_end>(context).of();
+    last.at = &context;
+  }
+  return last.found;
+}
+
 /// Null for an executor without a context that could end.
 template <class Executor>
 std::shared_ptr<operations> operations_at(Executor const& executor) {
@@ -224,8 +248,7 @@ std::shared_ptr<operations> operations_at(Executor const& executor) {
                     net::query(executor, net::execution::context)
                   } -> std::convertible_to<net::execution_context&>;
                 }) {
-    net::execution_context& context = net::query(executor, net::execution::context);
-    return net::use_service<context_end>(context).of();
+    return operations_of(net::query(executor, net::execution::context));
   } else {
     return nullptr;
   }

@@ -179,7 +179,7 @@ class pending final : public tracked {
       return complete();
     }
     try {
-      operation_.begin(on_end{this}, on_client ? operation_.stop() : stop_.get_token());
+      operation_.begin(on_end{this}, stop_token());
     } catch (...) {
       failure_ = std::current_exception();
       values_ = operation_.rest().template unbegun<values_type>();
@@ -199,12 +199,22 @@ class pending final : public tracked {
     } else if constexpr (!hooks::stoppable) {
       return nullptr;
     } else {
+      if (!operation_.stop().stop_possible() && !slot_.is_connected()) return nullptr;
       stop_ = std::stop_source{};
       if (operation_.stop().stop_possible()) {
         until_.emplace(operation_.stop(), async::detail::request_stop{stop_});
       }
       if (slot_.is_connected()) in_slot_ = &slot_.template emplace<cancel>(stop_);
       return nullptr;
+    }
+  }
+
+  [[nodiscard]] std::stop_token stop_token() const noexcept {
+    if constexpr (on_client || !hooks::stoppable) {
+      return operation_.stop();
+    } else {
+      if (stop_.stop_possible()) return stop_.get_token();
+      return operations_ ? operations_->stop() : std::stop_token{};
     }
   }
 

@@ -32,11 +32,15 @@ class writers {
  public:
   /// There are bytes to write.
   void mark(flushable& writer) noexcept {
-    if (!writer.is_linked()) marked_.push_back(writer);
+    if (writer.is_linked()) return;
+    marked_.push_back(writer);
+    refused_ = false;
   }
   /// The same ahead of all that have bytes by now.
   void mark_first(flushable& writer) noexcept {
-    if (!writer.is_linked()) marked_.push_front(writer);
+    if (writer.is_linked()) return;
+    marked_.push_front(writer);
+    refused_ = false;
   }
   /// Registers an object for on_lost_handler().
   void remember(flushable& writer) noexcept { known_.push_back(writer); }
@@ -50,14 +54,17 @@ class writers {
 
   /// False: one of them threw.
   [[nodiscard]] bool flush(bool driving) noexcept {
+    if (refused_ && !driving)
+      return true;  // as they would again: what they go by changes when somebody drives
     auto fine = true;
     list now;
     now.swap(marked_);
+    refused_ = !driving;
     while (!now.empty()) {
       auto& writer = now.front();
       now.pop_front();
       try {
-        if (!writer.flush(driving)) mark(writer);
+        if (!writer.flush(driving) && !writer.is_linked()) marked_.push_back(writer);
       } catch (std::exception const&) {
         fine = false;
       }
@@ -76,6 +83,7 @@ class writers {
       boost::intrusive::constant_time_size<false>>;
 
   list marked_;
+  bool refused_ = false;  ///< all that are marked, beside the driver
   known_list known_;
 };
 

@@ -132,6 +132,22 @@ TEST_P(ending, of_the_io_context_cancels_what_waits) {
   EXPECT_TRUE(nothing_left_behind());
 }
 
+/// A thread remembers the last context that it has met.
+TEST_P(ending, of_an_io_context_says_nothing_of_the_next_at_its_place) {
+  std::optional<net::io_context> io{std::in_place};
+  outcome<lease> first;
+  async_acquire(lock_, net::bind_executor(*io, first.handler()));
+  EXPECT_TRUE(run_until([&] { return io->poll() != 0 && first.called; }));
+  io.reset();
+  io.emplace();
+  bool called = false;
+  async_acquire(lock_, net::bind_executor(*io, tell_tale(nullptr, called)));
+  EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 1; }));
+  io.reset();
+  EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 0; }));
+  EXPECT_FALSE(called);
+}
+
 TEST_P(ending, of_the_io_context_gives_back_leases_whose_handlers_it_had) {
   auto alive = std::make_shared<int>();
   std::weak_ptr<int> const seen = alive;

@@ -228,11 +228,14 @@ class context_end final : public net::execution_context::service {
 /// Those of that context. Each thread remembers its last one, since to look for a service takes as long as
 /// the rest of what an operation does here; a context at the place of one that has ended is another one.
 inline std::shared_ptr<operations> const& operations_of(net::execution_context& context) {
+  static constinit thread_local bool exiting = false;  // destructors of static objects come behind it
   struct memory {
+    ~memory() { exiting = true; }
     net::execution_context* at = nullptr;
     std::shared_ptr<operations> found{};
   };
   static thread_local memory last;
+  if (exiting) return net::use_service<context_end>(context).of();
   if (last.at != &context || last.found->closed()) {
     last.found = net::use_service<context_end>(context).of();
     last.at = &context;

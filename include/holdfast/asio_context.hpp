@@ -182,21 +182,24 @@ class operations {
   void posted() noexcept { posting_.fetch_sub(1, std::memory_order_release); }
 
   void close() noexcept {
-    std::unique_lock hold{guard_};
-    closed_.store(true, std::memory_order_relaxed);
-    while (first_ != nullptr) {
-      auto& one = *first_;
-      unlist(one);
-      hold.unlock();
+    auto* each = close_list();
+    stop_.request_stop();  // first, since handlers may take long to destroy
+    while (each != nullptr) {
+      auto& one = *std::exchange(each, each->next_);
       one.orphan();
-      hold.lock();
     }
-    hold.unlock();
-    stop_.request_stop();
     while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   }
 
  private:
+  /// Takes all out of the list, of which they remain a chain.
+  [[nodiscard]] tracked* close_list() noexcept {
+    std::scoped_lock const hold{guard_};
+    closed_.store(true, std::memory_order_relaxed);
+    for (auto* each = first_; each != nullptr; each = each->next_) each->listed_ = false;
+    return std::exchange(first_, nullptr);
+  }
+
   void unlist(tracked& one) noexcept {
     (one.previous_ != nullptr ? one.previous_->next_ : first_) = one.next_;
     if (one.next_ != nullptr) one.next_->previous_ = one.previous_;
@@ -217,6 +220,10 @@ class context_end final : public net::execution_context::service {
   static inline net::execution_context::id id{};
 
   explicit context_end(net::execution_context& of) : service{of} {}
+  context_end(context_end const&) = delete;
+  context_end& operator=(context_end const&) = delete;
+  /// One that was made while the context ended isn't told so.
+  ~context_end() override { operations_->close(); }
   [[nodiscard]] std::shared_ptr<operations> const& of() const noexcept { return operations_; }
 
  private:

@@ -113,6 +113,16 @@ class ending : public on_asio {
   auto tell_tale(std::shared_ptr<int> alive, bool& called) {
     return [alive = std::move(alive), &called](error_code, lease) { called = true; };
   }
+
+  /// One end of an io_context, whatever another one at its place left behind.
+  void expect_that_the_end_cancels(std::optional<net::io_context>& io) {
+    bool called = false;
+    async_acquire(lock_, net::bind_executor(*io, tell_tale(nullptr, called)));
+    EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 1; }));
+    io.reset();
+    EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 0; }));
+    EXPECT_FALSE(called);
+  }
 };
 
 /// Of an io_context for handlers alone.
@@ -140,12 +150,26 @@ TEST_P(ending, of_an_io_context_says_nothing_of_the_next_at_its_place) {
   EXPECT_TRUE(run_until([&] { return io->poll() != 0 && first.called; }));
   io.reset();
   io.emplace();
-  bool called = false;
-  async_acquire(lock_, net::bind_executor(*io, tell_tale(nullptr, called)));
-  EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 1; }));
+  expect_that_the_end_cancels(io);
+}
+
+TEST_P(ending, of_an_io_context_may_begin_its_first_operation) {
+  std::optional<net::io_context> io{std::in_place};
+  auto held = free_lock_.acquire();
+  struct releasing {
+    net::io_context* io;
+    lease held;
+    ~releasing() {
+      async_release(held, net::bind_executor(*io, [](error_code, release_result) {}));
+    }
+  };
+  auto last = std::unique_ptr<releasing>{new releasing{&*io, std::move(held)}};
+  net::post(*io, [last = std::move(last)] {});
   io.reset();
-  EXPECT_TRUE(run_until([&] { return redis_.stats().waiting_now == 0; }));
-  EXPECT_FALSE(called);
+  io.emplace();
+  auto const again = free_lock_.try_acquire_for(wait_limit);
+  EXPECT_TRUE(again);
+  expect_that_the_end_cancels(io);
 }
 
 TEST_P(ending, of_the_io_context_gives_back_leases_whose_handlers_it_had) {

@@ -1,5 +1,5 @@
-// A1: 256 coroutines on Asio, each with a lock of its own, and a client on their io_context, against the
-// callbacks of a client with a thread (B3).
+// A1: 256 coroutines on Asio, or chains of its handlers, each with a lock of its own, and a client on their
+// io_context, against the callbacks of a client with a thread (B3).
 
 #include <fmt/format.h>
 
@@ -71,7 +71,7 @@ class chain {
   lease held_{};
 };
 
-/// `begin(client, io_context, state)` begins the cycles.
+/// `begin(client, io_context, state)` begins the cycles, and returns what must last meanwhile.
 template <class Begin>
 cycles on_io_context(context const& run, Begin begin) {
   return in_child([&] {
@@ -79,7 +79,7 @@ cycles on_io_context(context const& run, Begin begin) {
     client redis{run.at.url, {}, run_on(io)};
     redis.connect();
     state all;
-    auto const work = begin(redis, io, all);
+    [[maybe_unused]] auto const lasts = begin(redis, io, all);
     std::jthread const runs{[&io] { io.run(); }};
     auto const result = growth(run, all.completed, at_once);
     all.stopping = true;

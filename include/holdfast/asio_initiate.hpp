@@ -199,11 +199,10 @@ class pending final : public tracked {
     } else if constexpr (!hooks::stoppable) {
       return nullptr;
     } else {
-      if (!operation_.stop().stop_possible() && !slot_.is_connected()) return nullptr;
+      auto const& own = operation_.stop();
+      if (!own.stop_possible() && !slot_.is_connected()) return nullptr;  // the context's is enough
       stop_ = std::stop_source{};
-      if (operation_.stop().stop_possible()) {
-        until_.emplace(operation_.stop(), async::detail::request_stop{stop_});
-      }
+      if (own.stop_possible()) until_.emplace(own, async::detail::request_stop{stop_});
       if (slot_.is_connected()) in_slot_ = &slot_.template emplace<cancel>(stop_);
       return nullptr;
     }

@@ -93,6 +93,7 @@ TEST_F(client_record, is_named_to_one_that_still_waits) {
   client holder{server_.url(), with_long_timeouts({.label = "nightly import"})};
   mutex holder_mutex{holder, "orders"};
   auto const lease = holder_mutex.acquire();
+  ASSERT_TRUE(has_record(holder, raw_));
   client redis{server_.url(), with_long_timeouts()};
   mutex m{redis, "orders"};
   pending next;

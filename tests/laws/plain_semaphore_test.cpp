@@ -62,6 +62,7 @@ TEST_F(plain_semaphore, stays_taken_when_its_client_has_gone) {
   {
     auto gone = connect("gone");
     semaphore{gone, "p", 3}.acquire(3);
+    ASSERT_TRUE(has_record(gone, raw_));
     gone.shutdown(10s);
   }
   EXPECT_FALSE(p_.try_acquire());
@@ -78,6 +79,7 @@ TEST_F(plain_semaphore, is_given_back_for_a_client_that_has_gone) {
   {
     auto gone = connect("gone");
     semaphore{gone, "p", 3}.acquire(2);
+    ASSERT_TRUE(has_record(gone, raw_));
     gone.shutdown(10s);
   }
   p_.acquire();
@@ -99,6 +101,7 @@ TEST_F(plain_semaphore, is_given_back_by_another_client) {
   p_.acquire(3);
   remote_.release(2);
   EXPECT_EQ(other_.available(), 2);
+  ASSERT_TRUE(has_record(first_client_, raw_));
   auto const seen = inspect(first_client_, "p");
   ASSERT_EQ(seen.holders.size(), 1u);
   EXPECT_EQ(seen.holders[0].count, 1);
@@ -109,6 +112,7 @@ TEST_F(plain_semaphore, is_given_back_by_who_took_it_if_it_did) {
   p_.acquire();
   remote_.acquire();
   p_.release();
+  ASSERT_TRUE(has_record(second_client_, raw_));
   auto const seen = inspect(first_client_, "p");
   ASSERT_EQ(seen.holders.size(), 1u);
   EXPECT_EQ(seen.holders[0].process.label, "second");

@@ -27,6 +27,7 @@ TEST_F(deadlock, of_two_processes_fails_at_the_younger_wait_and_is_spelt_out) {
   mutex b_of_two{two_, "b", detecting};
   auto first = take(a_of_one, b_of_one);
   auto second = take(b_of_two, a_of_two);
+  ASSERT_TRUE(has_record(one_, raw_) && has_record(two_, raw_));
   expect_a_circle({&first, &second});
   EXPECT_THAT(message_, testing::MatchesRegex("deadlock: .* pid [0-9]+ 'two' waits for \"a\", held by .* pid "
                                               "[0-9]+ 'one', which waits for \"b\", held by .* pid [0-9]+ "
@@ -43,6 +44,7 @@ TEST_F(deadlock, of_three_processes_goes_all_the_way_round) {
   auto first = take(a_of_one, b_of_one);
   auto second = take(b_of_two, c_of_two);
   auto third = take(c_of_three, a_of_three);
+  ASSERT_TRUE(has_record(one_, raw_) && has_record(two_, raw_) && has_record(three_, raw_));
   expect_a_circle({&first, &second, &third});
   EXPECT_THAT(message_, AllOf(HasSubstr("'three' waits for \"a\""), HasSubstr("'one', which waits for \"b\""),
                               HasSubstr("'two', which waits for \"c\"")));
@@ -167,6 +169,7 @@ TEST_F(deadlock, is_found_by_others_too) {
   EXPECT_THAT(find_deadlocks(three_), IsEmpty());
   auto first = take(a_of_one, b_of_one);
   auto second = take(b_of_two, a_of_two);
+  ASSERT_TRUE(has_record(one_, raw_) && has_record(two_, raw_));
   first.wait_for_second();
   EXPECT_TRUE(is_said(1));
   EXPECT_THAT(find_deadlocks(three_), IsEmpty());

@@ -223,7 +223,7 @@ TEST_P(closing, fails_all_that_wait_when_its_time_is_over) {
               std::errc::invalid_argument);
     return;
   }
-  auto hasty = latch_of(first_client_, {.expires_after = 300ms});
+  auto hasty = latch_of(first_client_, {.expires_after = 2s});
   EXPECT_TRUE(hasty.try_set_count(2));
   hasty.count_down("shard-7");
   pending_wait waiting;

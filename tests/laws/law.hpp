@@ -117,6 +117,11 @@ inline std::uint64_t commands_at_rest(client const& redis, raw_redis& raw) {
   return commands_at_rest(redis);
 }
 
+/// Nothing since it had sent so many, but for what a client of a cluster that holds a lease asks each second.
+[[nodiscard]] inline bool has_sent_nothing(client const& redis, std::uint64_t since) {
+  return redis.stats().commands <= since + (topology_under_test() == topology::cluster ? 1U : 0U);
+}
+
 /// Returns when the waiter has checked for the last time by itself: the requests after its subscription are
 /// answered, and from here on only a message or a timeout wakes it. Not for polling clients.
 inline void settle(client& waiter, raw_servers& raw) {

@@ -38,7 +38,7 @@ TEST_F(multi, works_with_the_guards_of_the_standard_library) {
     EXPECT_EQ(raw_.keys("[abc]").size(), 3u);
     EXPECT_EQ(code_of([&] { pair.lock(); }), std::errc::resource_deadlock_would_occur);
   }
-  std::unique_lock hold{pair, 1s};
+  std::unique_lock hold{pair, 20s};
   EXPECT_TRUE(hold.owns_lock());
   hold.unlock();
   EXPECT_EQ(pair.last_release(), release_result::released);

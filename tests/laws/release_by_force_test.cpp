@@ -7,6 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "script/names.hpp"
+
 namespace holdfast::test {
 namespace {
 
@@ -121,7 +123,8 @@ TEST_F(release_by_force, leaves_alone_who_takes_the_lock_while_the_holder_is_ask
   hold("orders");
   std::jthread const taker{[&] {
     auto raw = server_.raw();
-    ASSERT_TRUE(eventually([&] { return raw.calls_of("publish") > 0; }));
+    auto const asked = names::asked("orders", std::string{uuid_} + ":1");
+    ASSERT_TRUE(eventually([&] { return raw.exists(asked); }));  // sentinels publish, too
     raw.command({"SET", "orders", std::string{uuid_} + ":2", "PX", "60000"});
   }};
   EXPECT_EQ(force_release(viewer_, "orders", {.grace = 20s}), force_result::changed);

@@ -95,7 +95,7 @@ TEST_F(std_shared_mutex, counts_how_often_a_thread_reads) {
   EXPECT_TRUE(m_.try_lock_shared());
   m_.unlock_shared();
   m_.unlock_shared();
-  EXPECT_EQ(redis_.stats().commands, commands) << "none of it needs the server";
+  EXPECT_TRUE(has_sent_nothing(redis_, commands)) << "none of it needs the server";
   in_a_thread([&] { EXPECT_FALSE(m_.try_lock()); });
   m_.unlock_shared();
   EXPECT_FALSE(raw_.exists("m"));

@@ -43,7 +43,7 @@ TEST_P(shared_on_either_wire, has_readers_of_one_process_that_come_together_shar
   readers.push_back(patient.acquire_shared());
   auto const commands = commands_at_rest(first_client_, raw_);
   for (auto i = 0; i < 100; ++i) readers.push_back(patient.acquire_shared());
-  EXPECT_EQ(first_client_.stats().commands, commands);
+  EXPECT_TRUE(has_sent_nothing(first_client_, commands));
   for (auto const& reader : readers) EXPECT_EQ(reader.owner(), readers.front().owner());
   while (readers.size() > 1) readers.pop_back();
   EXPECT_TRUE(is_in(readers.front())) << "the last one has it for all";
@@ -170,7 +170,7 @@ TEST_P(shared_on_either_wire, ends_a_wait_when_its_time_is_up_or_it_is_cancelled
   if (on_redisson()) {
     EXPECT_EQ(raw_.command({"HKEYS", "m"}).elements.size(), 2u) << "the mode, and the one who writes";
   } else {
-    EXPECT_FALSE(raw_.exists(queue));
+    EXPECT_TRUE(eventually([&] { return !raw_.exists(queue); })) << "a reply under way decides first";
   }
 }
 

@@ -188,7 +188,7 @@ TEST_F(under_lock, decorates_a_function_with_a_fixed_name) {
   auto const twice = locked(redis_, "orders", {}, [&](int x) { return is_held() ? 2 * x : 0; });
   EXPECT_EQ(twice(21), 42);
   std::function<int(int)> const any =
-      locked(redis_, std::string{"orders"}, {.wait = 1s}, [](int x) { return 2 * x; });
+      locked(redis_, std::string{"orders"}, {.wait = 20s}, [](int x) { return 2 * x; });
   EXPECT_EQ(any(4), 8);
 }
 

@@ -155,7 +155,7 @@ TEST_F(upgrading_shared, that_gives_up_is_as_before_and_lets_readers_in) {
   auto const token = held.token();
   EXPECT_FALSE(m_.try_upgrade(held));
   pending late;
-  std::jthread const trying{[&] { EXPECT_FALSE(m_.try_upgrade_for(held, 300ms)); }};
+  std::jthread const trying{[&] { EXPECT_FALSE(m_.try_upgrade_for(held, 3s)); }};
   ASSERT_TRUE(waits_to_upgrade());
   other_.async_acquire_shared(late.handler());
   ASSERT_TRUE(eventually([&] { return late.done(); })) << "nobody let it in";

@@ -245,6 +245,7 @@ void history_file::read_rest(record& to) {
       to.ttl = milliseconds("ttl");
       to.n = count_or_0("n");
       to.of_all = count_or_0("of");
+      if (fields_.find("credit", object::type::number) != nullptr) to.credit = milliseconds("credit");
       return;
     case event::granted:
       to.lease = number("l");

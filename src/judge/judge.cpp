@@ -126,10 +126,13 @@ void judge::on_asked(record const& line) {
                                                   .number = line.wait,
                                                   .amount = std::max<std::int64_t>(line.n, 1),
                                                   .ttl = line.ttl,
+                                                  .credit = line.credit,
                                                   .asked = place_of(line)});
   auto const& of = state_.parts_of(line.lock);
   if (of.parts.size() == 1) state_.names[of.parts.front().name].waits.push_back(known.get());
   for (auto const& part : of.parts) {
+    auto& longest = state_.names[part.name].longest_ttl;
+    longest = std::max(longest, line.ttl);
     if (of.of == history::kind::mutex || of.of == history::kind::mixed)
       state_.names[part.name].barging = true;
     if (part.as == company::permits)

@@ -28,6 +28,7 @@ struct wait_state {
   std::int64_t number = 0;
   std::int64_t amount = 1;
   instant ttl = 0;
+  instant credit = 0;  ///< its place in the queue outlives its client by so much, and keeps others out; or 0
   place asked{};
   place queued{};
 };
@@ -129,8 +130,9 @@ struct name_state {
                          ///< may be overtaken
   place last_end{};      ///< when a lease of it last ended
   std::uint32_t last_client = 0;
-  instant last_until = 0;  ///< when the server would have ended it by itself
-  instant busy_until = 0;  ///< it isn't free before: a key was kept, or the end of a lease isn't certain
+  instant last_until = 0;   ///< when the server would have ended it by itself
+  instant busy_until = 0;   ///< it isn't free before: a key was kept, or the end of a lease isn't certain
+  instant longest_ttl = 0;  ///< that was asked for
 };
 
 /// All that has been told. `names` and `clients` are indexed as in the tables.

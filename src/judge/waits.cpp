@@ -22,19 +22,24 @@ void waits::served(wait_state const& wait, place const& at) {
   auto const& parts = state_.parts_of(wait.lock).parts;
   auto const& name = state_.names[parts.front().name];
   if (parts.size() != 1 || at.t - name.last_end.t <= bound_of(wait)) return;
+  if (wait.credit != 0 && stood_still(wait, at.t)) return;  // nobody else could have it meanwhile
   for (auto const* const other : name.waits) check_free(*other, at, "somebody else gets it");
 }
 
 /// A client that stood still may have been granted it, and gives it back when it goes on.
 void waits::left(wait_state const& wait, place const& at) {
   check_free(wait, at, "left without it");
-  auto const& client = state_.clients[wait.client];
-  auto const stood_still = at.t - client.last > longest_silence ||
-                           (client.silent_until > wait.asked.t && at.t - client.silent_until < slack_);
   auto const& parts = state_.parts_of(wait.lock).parts;
-  if (!stood_still || parts.size() != 1) return;
+  if (parts.size() != 1 || !stood_still(wait, at.t)) return;
   auto& busy = state_.names[parts.front().name].busy_until;
   busy = std::max(busy, at.t);
+}
+
+/// Until a moment ago, while it waited.
+bool waits::stood_still(wait_state const& wait, instant now) const {
+  auto const& client = state_.clients[wait.client];
+  return now - client.last > longest_silence ||
+         (client.silent_until > wait.asked.t && now - client.silent_until < slack_);
 }
 
 /// A message is lost, and the server leaves the next request unanswered.
@@ -43,18 +48,29 @@ instant waits::bound_of(wait_state const& wait) const {
   return facts.recheck + facts.reply_timeout + slack_ + state_.uncertainty;
 }
 
-/// Since when nobody has had it, as the server sees it.
-instant waits::free_since(std::uint32_t name, instant now) const {
+/// Since when nobody has had it, as the server sees it, and nobody's place has kept others out. What is gone
+/// may have come to the server as late as `well_since`: when a server that stood still went on.
+instant waits::free_since(std::uint32_t name, instant now, instant well_since) const {
   auto const& at = state_.names[name];
   auto since = std::max(at.last_end.t, at.busy_until);
   for (auto const* const hold : at.holds) since = std::max(since, hold->end_at_server());
   if (since < now && may_be_late(at, now)) since = std::max(since, at.last_until);
-  // A caller of a client that is gone may have got it without telling.
+  // A caller of a client that is gone may have got it without telling. Or its place stays: from the end of
+  // the lease that it found on, behind the places of others that are gone.
+  instant places = 0;
+  instant first_place = 0;
   for (auto const* const other : at.waits) {
     auto const& client = state_.clients[other->client];
-    if (now - client.last > longest_silence)
+    if (now - client.last > longest_silence) {
       since = std::max(since, client.last + other->ttl + other->ttl / 50);
+      if (other->credit == 0) continue;
+      places = sum(places, other->credit);
+      first_place = std::max({first_place, client.last, at.busy_until, well_since});
+    } else if (other->credit != 0 && client.silent_until > other->asked.t) {
+      since = std::max(since, client.silent_until);
+    }
   }
+  if (places != 0) since = std::max(since, sum(first_place + at.longest_ttl + at.longest_ttl / 50, places));
   return since;
 }
 
@@ -82,7 +98,8 @@ void waits::check_free(wait_state const& wait, place const& at, std::string cons
     if (at.line != 0 && state_.names[name].holds.empty()) longest = std::max(longest, at.t - seen_free);
     return;
   }
-  auto const from = std::max({wait.asked.t, free_since(name, at.t), state_.well_since(wait.client, at.t)});
+  auto const well_since = state_.well_since(wait.client, at.t);
+  auto const from = std::max({wait.asked.t, free_since(name, at.t, well_since), well_since});
   if (at.t - from <= bound) return;
   finding found{.broken = promise::wake_up,
                 .text = state_.name_text(name) + " was free for " + time_text(at.t - from) +

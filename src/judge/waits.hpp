@@ -23,7 +23,8 @@ class waits {
 
  private:
   [[nodiscard]] instant bound_of(wait_state const& wait) const;
-  [[nodiscard]] instant free_since(std::uint32_t name, instant now) const;
+  [[nodiscard]] instant free_since(std::uint32_t name, instant now, instant well_since) const;
+  [[nodiscard]] bool stood_still(wait_state const& wait, instant now) const;
   [[nodiscard]] bool may_be_late(name_state const& name, instant now) const;
   void check_free(wait_state const& wait, place const& at, std::string const& text);
   void check_order(wait_state const& wait, place const& at);

@@ -30,6 +30,7 @@
 namespace holdfast::test {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -142,6 +143,35 @@ TEST_F(history_of, a_process_that_is_killed_has_what_it_was_told) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_THAT(history_in_file{file_}.events, ElementsAre("client", "asked", "granted"));
+}
+
+/// Its place keeps others out until its credit is over, which is documented.
+TEST_F(history_of, a_dead_waiter_of_redissons_fair_lock_is_fine) {
+  auto const with = [&](std::string const& path) {
+    return client_options{.reply_timeout = 1s, .recheck = 500ms, .wire = wire::redisson, .history = path};
+  };
+  lock_options const brief{.ttl = 1s, .renew_every = 100ms};
+  {
+    client holder{server_.url(), with(folder_ / "holder")};
+    auto held = fair_mutex(holder, "fair", brief).acquire();
+    auto const child = fork();
+    if (child == 0) {
+      client redis{server_.url(), with(file_)};
+      (void)fair_mutex(redis, "fair", brief).acquire();
+      ::_exit(0);
+    }
+    auto raw = server_.raw();
+    EXPECT_TRUE(eventually([&] { return raw.command({"LLEN", "redisson_lock_queue:{fair}"}).integer == 1; }));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    client next{server_.url(), with(folder_ / "next")};
+    fair_mutex wanted{next, "fair", brief};
+    EXPECT_FALSE(wanted.try_acquire());
+    held.release();
+    (void)wanted.acquire();
+  }
+  EXPECT_EQ(verdict_on({file_, folder_ / "holder", folder_ / "next"}), "fine");
 }
 
 /// Else the judge would condemn who takes a lock ahead of it meanwhile.

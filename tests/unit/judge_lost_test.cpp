@@ -153,6 +153,56 @@ TEST_F(judge_lost, a_lock_is_free_while_a_caller_that_leaves_it_runs) {
   EXPECT_EQ(verdict(), "L1 L1") << "for both";
 }
 
+TEST_F(judge_lost, a_lock_is_not_free_while_the_place_of_a_dead_caller_keeps_others_out) {
+  history_.asked(1, "b", 1, "fair", "x", R"(,"credit":10000)").asked(3, "a", 1, "fair", "x");
+  history_.alive(500, 19'000, "a").granted(19'001, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge_lost, a_lock_is_free_when_the_places_of_dead_callers_are_over) {
+  history_.asked(1, "b", 1, "fair", "x", R"(,"credit":10000)").asked(3, "a", 1, "fair", "x");
+  history_.alive(500, 26'000, "a").granted(26'001, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "L1");
+}
+
+TEST_F(judge_lost, places_of_dead_callers_are_over_one_after_the_other) {
+  history_.header("c").asked(1, "b", 1, "fair", "x", R"(,"credit":10000)");
+  history_.asked(2, "c", 1, "fair", "x", R"(,"credit":10000)").asked(3, "a", 1, "fair", "x");
+  history_.alive(500, 26'000, "a").granted(26'001, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge_lost, the_place_of_a_dead_caller_keeps_nobody_out_where_the_server_skips_it) {
+  history_.asked(1, "b", 1, "fair", "x").asked(3, "a", 1, "fair", "x");
+  history_.alive(500, 19'000, "a").granted(19'001, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "L1");
+}
+
+TEST_F(judge_lost, a_lock_is_not_free_while_the_place_of_a_caller_that_stands_still_keeps_others_out) {
+  history_.asked(1, "a", 1, "fair", "x", R"(,"credit":10000)").asked(10, "b", 1, "fair", "x");
+  history_.alive(500, 8000, "b").granted(8001, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "fine") << "it goes on, and takes it";
+}
+
+TEST_F(judge_lost, a_lock_is_free_while_a_caller_that_takes_it_late_runs) {
+  history_.asked(1, "a", 1, "fair", "x", R"(,"credit":10000)").asked(10, "b", 1, "fair", "x");
+  history_.alive(500, 8000, "a").alive(500, 8000, "b").granted(8001, "a", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "L1 L1");
+}
+
+TEST_F(judge_lost, a_lock_is_not_free_until_a_caller_that_stood_still_goes_on) {
+  history_.asked(1, "a", 1, "fair", "x", R"(,"credit":2000)").asked(10, "b", 1, "fair", "x");
+  history_.alive(500, 8000, "b").alive(6000, 8000, "a").granted(8001, "b", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge_lost, a_lock_is_free_behind_a_caller_that_stood_still_and_went_on) {
+  history_.asked(1, "a", 1, "fair", "x", R"(,"credit":10000)").asked(10, "b", 1, "fair", "x");
+  history_.alive(500, 14'000, "b").alive(8000, 14'000, "a");
+  history_.granted(14'001, "b", 1, "fair", "x", first_token);
+  EXPECT_EQ(verdict(), "L1 L1") << "for both, from then on";
+}
+
 TEST_F(judge_lost, a_permit_that_comes_back_to_a_server_that_forgot_its_semaphore_is_one_more) {
   b_sets_it_again();
   taken(10, 1);

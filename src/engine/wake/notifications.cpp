@@ -5,12 +5,6 @@
 #include "script/names.hpp"
 
 namespace holdfast::engine {
-namespace {
-
-/// A waiter asks again in each client_options::recheck: it counts as dead after so many missed requests.
-constexpr int signs_of_life = 10;
-
-}  // namespace
 
 notifications::notifications(reactor::loop& loop, lock_backend& backend, client_constants const& client,
                              deferred_log& log, events handlers)

@@ -54,7 +54,16 @@ bool show(engine::core& server, std::span<std::string const> names,
   return true;
 }
 
-using holds = std::vector<hold_info>;
+/// Of a holder that was asked.
+struct asked_hold {
+  hold_info hold;
+  clock::time_point may_end_at = clock::time_point::min();  ///< by its ttl, as far as the last look shows
+
+  /// What is left of a ttl is rounded down to seconds, and renewals may come any time.
+  void seen(hold_info const& now, clock::time_point looked_at) noexcept {
+    if (now.ttl_left) may_end_at = looked_at + *now.ttl_left;
+  }
+};
 
 bool ask_holder(engine::core& server, std::string const& name, hold_info const& holder) {
   return server.requests().ask_viewer<bool>(
@@ -73,17 +82,23 @@ bool break_barrier(engine::core& server, std::string const& name) {
   });
 }
 
-/// Those that haven't given the lock back within the time.
-holds left_after(engine::core& server, std::string const& name, holds asked,
-                 std::chrono::milliseconds grace) {
+/// Waits for those that were asked, of whom those remain that haven't given the lock back within the time.
+/// True: a ttl may have been over before its holder did; it may still be at work.
+bool wait_for_release(engine::core& server, std::string const& name, std::vector<asked_hold>& asked,
+                      std::chrono::milliseconds grace) {
   auto const end = clock::now() + grace;
+  auto expired = false;
   for (;;) {
+    auto const looked_at = clock::now();
     auto const now = look_at(server, name, most_readers).holders;
-    std::erase_if(asked, [&](hold_info const& each) {
-      return std::ranges::find(now, each.token, &hold_info::token) == now.end();
+    std::erase_if(asked, [&](asked_hold& each) {
+      auto const found = std::ranges::find(now, each.hold.token, &hold_info::token);
+      if (found != now.end()) return each.seen(*found, looked_at), false;
+      expired = expired || clock::now() >= each.may_end_at;
+      return true;
     });
     auto const remaining = end - clock::now();
-    if (asked.empty() || remaining <= 0ms) return asked;
+    if (asked.empty() || remaining <= 0ms) return expired;
     std::this_thread::sleep_for(std::min<clock::duration>(remaining, look_every));
   }
 }
@@ -129,6 +144,7 @@ void for_each_lock(engine::core& server, std::string_view pattern,
 force_result force_release(engine::core& server, std::string_view name, force_options const& options) {
   sync::check(!name.empty(), "a lock has a name: it is empty");
   check_wire(server, options.of);
+  auto const looked_at = clock::now();
   auto const seen = look_at(server, name, most_readers);
   if (seen.kind == lock_kind::free) return force_result::not_held;
   if (seen.kind == lock_kind::other) return force_result::refused_other;
@@ -147,10 +163,16 @@ force_result force_release(engine::core& server, std::string_view name, force_op
   }
   std::erase_if(meant, [&](hold_info const& each) { return !ask_holder(server, seen.name, each); });
   if (meant.empty()) return force_result::not_held;
-  auto const left = left_after(server, seen.name, std::move(meant), options.grace);
-  auto const taken =
-      std::ranges::count_if(left, [&](hold_info const& each) { return take(server, seen.name, each); });
-  return taken > 0 ? force_result::deleted : force_result::released_by_holder;
+  std::vector<asked_hold> asked;
+  for (auto& each : meant) {
+    asked.push_back({.hold = std::move(each)});
+    asked.back().seen(asked.back().hold, looked_at);
+  }
+  auto const expired = wait_for_release(server, seen.name, asked, options.grace);
+  auto const taken = std::ranges::count_if(
+      asked, [&](asked_hold const& each) { return take(server, seen.name, each.hold); });
+  if (taken > 0) return force_result::deleted;
+  return expired ? force_result::expired : force_result::released_by_holder;
 }
 
 }  // namespace holdfast::inspection::on_etcd

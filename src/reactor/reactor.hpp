@@ -120,7 +120,7 @@ class loop : private listed_loop {
   void add_interest(int n) noexcept { interest_ += n; }
 
   /// Writes what was collected so far, also inside of a callback. Under the lock.
-  void flush() noexcept { flush_all(false); }
+  void flush() noexcept { flush_all(!polling_); }  // while nobody runs the loop it is this thread's
 
   /// Ends the keeper, and waits for it and for former keepers. Afterwards only wait() drives. False: a thread
   /// is still inside a callback, and the loop has to outlive that thread. Former keepers are not waited for

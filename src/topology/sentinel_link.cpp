@@ -50,7 +50,7 @@ std::shared_ptr<error const> explain_refusal(net::endpoint const& endpoint, resp
   return std::make_shared<error const>(rights ? errc::unauthorized : errc::refused,
                                        endpoint.display + ": " + refusal.text +
                                            (rights ? "; Holdfast needs +sentinel and, to hear of failovers, "
-                                                     "+subscribe and &+switch-master there"
+                                                     "+subscribe, &+switch-master and &+promoted-slave there"
                                                    : ""));
 }
 
@@ -201,9 +201,12 @@ void sentinel_link::on_another_master() {
 }
 
 void sentinel_link::on_refused(std::string const& text) {
-  events_.warning(endpoint().display + " refuses the channel " + std::string{switches} + " (" + text +
-                  "), so a failover shows only when the connection to the master breaks; grant &" +
-                  std::string{switches} + " and +subscribe there");
+  hears_promotions_alone_ = true;
+  events_.warning(
+      endpoint().display + " refuses the channel " + std::string{switches} + " (" + text +
+      "), so a failover shows only when a promotion is announced, or the connection to the master "
+      "breaks; grant &" +
+      std::string{switches} + ", &" + std::string{promoted} + " and +subscribe there");
 }
 
 }  // namespace holdfast::topology

@@ -72,7 +72,9 @@ class sentinel_link final : net::subscriber::listener {
   /// Comes before the other announcement, so what was missed of it shows at the other's subscription.
   struct promotions final : net::subscriber::listener {
     explicit promotions(sentinel_link& of) noexcept : link{of} {}
-    void on_subscribed() override {}
+    void on_subscribed() override {
+      if (link.hears_promotions_alone_) link.on_subscribed();
+    }
     void on_message(std::string_view message) override;
     void on_refused(std::string const& /*text*/) override {}  // the other one comes a moment later
     sentinel_link& link;
@@ -92,6 +94,7 @@ class sentinel_link final : net::subscriber::listener {
   net::connection requests_;
   net::subscriber messages_;
   promotions promotions_{*this};
+  bool hears_promotions_alone_ = false;  ///< the channel of the other announcement was refused
   bool asking_ = false;
   bool again_ = false;     ///< ask_anew() was called while a query was under way
   bool switched_ = false;  ///< it has announced another master since a query last ended

@@ -1,5 +1,6 @@
 // Locks on etcd as they look from outside, whoever has them.
 
+#include "holder.hpp"
 #include "members.hpp"
 #include "support/eventually.hpp"
 #include "support/line_process.hpp"
@@ -195,6 +196,13 @@ TEST_F(etcd_force, deletes_the_key_of_a_holder_that_does_not_answer_and_wakes_th
   ASSERT_TRUE(eventually([] { return shared_etcd().keys("seen/stubborn/").size() == 2; }));
   EXPECT_EQ(force_release(other, "stubborn", {.grace = 300ms}), force_result::deleted);
   EXPECT_TRUE(eventually([&] { return held.lost_because() != loss_cause::none; }));
+}
+
+TEST_F(etcd_force, does_not_say_of_a_ttl_that_was_over_that_the_holder_gave_the_lock_back) {
+  holder frozen{shared_etcd().url("seen"), "kept", 2s};
+  ASSERT_THAT(frozen.read_line(), StartsWith("held"));
+  frozen.freeze();
+  EXPECT_EQ(force_release(etcd_, "kept", {.grace = wait_limit}), force_result::expired);
 }
 
 TEST_F(etcd_force, takes_only_from_the_owner_that_is_meant) {

@@ -29,6 +29,7 @@ class scripted_sentinel {
   explicit scripted_sentinel(report first, std::string id = "1")
       : id_{std::move(id)}, report_{std::move(first)} {
     proxy_.decide([this](request const& r) {
+      if (refuses_switches_ && r.has("+switch-master")) return fate::answer("-NOPERM no such channel\r\n");
       if (r.name != "SENTINEL") return fate::pass();
       ++asked_;
       return silent_ ? fate::swallow() : fate::answer(answer(r.words.at(1)));
@@ -46,6 +47,11 @@ class scripted_sentinel {
   [[nodiscard]] int asked() const { return asked_; }
   /// It goes on announcing, and answers nothing.
   void be_silent(bool on) { silent_ = on; }
+
+  /// Clients may listen to promotions alone.
+  void refuse_switches() { refuses_switches_ = true; }
+  /// Its clients are without news for a moment.
+  void drop_listeners() { server_.raw().kill_clients("pubsub"); }
 
   void set_report(report next) {
     std::scoped_lock const hold{guard_};
@@ -65,10 +71,9 @@ class scripted_sentinel {
     tell("+promoted-slave",
          "slave " + new_address + " " + spaced(new_address) + " @ mymaster " + spaced(old_address));
   }
-  [[nodiscard]] bool has_subscriber() {
+  [[nodiscard]] bool has_subscriber(std::string const& channel = "+switch-master") {
     auto raw = server_.raw();
-    return eventually(
-        [&] { return raw.command({"PUBSUB", "NUMSUB", "+switch-master"}).elements.at(1).integer > 0; });
+    return eventually([&] { return raw.command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer > 0; });
   }
 
  private:
@@ -112,6 +117,7 @@ class scripted_sentinel {
   std::size_t queries_ = 0;
   std::atomic<int> asked_ = 0;
   std::atomic<bool> silent_ = false;
+  std::atomic<bool> refuses_switches_ = false;
   redis_server server_;
   flaky_proxy proxy_{server_.socket_path()};  // last: its thread uses all members above
 };

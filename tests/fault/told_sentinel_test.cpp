@@ -188,6 +188,20 @@ TEST_F(late_sentinel, failover_is_followed_as_soon_as_the_replica_is_promoted) {
   EXPECT_TRUE(is_at(redis_, *second_));
 }
 
+TEST_F(late_sentinel, promotion_that_was_missed_is_asked_for_where_no_other_channel_is_allowed) {
+  for (auto* const sentinel : sentinels_) sentinel->refuse_switches();
+  client redis{url_, with_long_timeouts({.log = log_.hook()})};
+  EXPECT_TRUE(is_at(redis, *first_));
+  for (auto* const sentinel : sentinels_) ASSERT_TRUE(sentinel->has_subscriber("+promoted-slave"));
+  EXPECT_TRUE(eventually([&] { return log_.of(log_level::warning).size() >= sentinels_.size(); }));
+  EXPECT_THAT(log_.of(log_level::warning),
+              testing::Each(testing::HasSubstr("grant &+switch-master, &+promoted-slave")));
+  for (auto* const sentinel : {&first_sentinel_, &second_sentinel_})
+    sentinel->set_report(report_of(*second_, 1));
+  for (auto* const sentinel : sentinels_) sentinel->drop_listeners();
+  EXPECT_TRUE(comes_to(redis, *second_));
+}
+
 TEST_F(late_sentinel, old_news_of_one_that_was_cut_off_are_not_believed) {
   EXPECT_TRUE(is_at(redis_, *first_));
   fail_over_twice();

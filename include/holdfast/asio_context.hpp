@@ -42,8 +42,6 @@
 #include <type_traits>
 #include <utility>
 
-#include <unistd.h>
-
 // A program may have both kinds of Asio, in sources of their own: these names differ for the linker.
 #ifdef HOLDFAST_STANDALONE_ASIO
 #define HOLDFAST_WITH_ASIO with_standalone_asio
@@ -183,29 +181,20 @@ class operations {
   }
   void posted() noexcept { posting_.fetch_sub(1, std::memory_order_release); }
 
-  /// In a process that was forked off another thread may have been in any line of this: what it locked stays
-  /// locked. So nobody is waited for there, and nothing is stopped, which the parent's client does.
-  [[nodiscard]] bool forked() const noexcept { return process_ != ::getpid(); }
-
   void close() noexcept {
-    auto const in_child = forked();
-    auto* each = close_list(in_child);
-    if (!in_child) stop_.request_stop();  // first, since handlers may take long to destroy
+    auto* each = close_list();
+    stop_.request_stop();  // first, since handlers may take long to destroy
     while (each != nullptr) {
       auto& one = *std::exchange(each, each->next_);
       one.orphan();
     }
-    while (!in_child && posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+    while (posting_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   }
 
  private:
   /// Takes all out of the list, of which they remain a chain.
-  [[nodiscard]] tracked* close_list(bool in_child) noexcept {
-    std::unique_lock hold{guard_, std::defer_lock};
-    if (!in_child)
-      hold.lock();
-    else if (!hold.try_lock())
-      return nullptr;  // a thread of the parent had it: the list may be half changed
+  [[nodiscard]] tracked* close_list() noexcept {
+    std::scoped_lock const hold{guard_};
     closed_.store(true, std::memory_order_relaxed);
     for (auto* each = first_; each != nullptr; each = each->next_) each->listed_ = false;
     return std::exchange(first_, nullptr);
@@ -217,7 +206,6 @@ class operations {
     one.listed_ = false;
   }
 
-  ::pid_t const process_ = ::getpid();
   std::mutex guard_;
   tracked* first_ = nullptr;
   std::atomic<bool> closed_{false};

@@ -89,7 +89,7 @@ class pending final : public tracked {
     handler_.reset();  // its slot stays as it is: the signal may be gone
     work_.reset();
     executor_.reset();  // a strand is a part of its context
-    if (!operations_->forked()) async::detail::request_stop{stop}();
+    async::detail::request_stop{stop}();
     disown();
   }
 

@@ -110,21 +110,6 @@ TEST_F(forked_on_an_event_loop, child_that_destroys_the_io_context_ends_no_wait)
   EXPECT_TRUE(run_until([&] { return got.has_value(); }));
 }
 
-TEST_F(forked_on_an_event_loop, child_that_destroys_the_io_context_waits_for_no_thread_of_its_parent) {
-  struct dummy final : asio_parts::tracked {
-    void orphan() noexcept override {}
-  };
-  dummy posting;
-  auto const operations = asio_parts::operations_of(*io_);
-  EXPECT_TRUE(operations->add(posting));
-  EXPECT_TRUE(operations->take(posting)) << "as by a thread that is about to post a handler";
-  EXPECT_TRUE(child_does([&] {
-    destroy_all();
-    return 0;
-  }));
-  operations->posted();
-}
-
 TEST_F(forked_on_an_event_loop, child_that_stops_a_wait_ends_none) {
   occupy();
   std::stop_source stop;

@@ -168,10 +168,15 @@ force_result force_release(engine::core& server, std::string_view name, force_op
     asked.push_back({.hold = std::move(each)});
     asked.back().seen(asked.back().hold, looked_at);
   }
-  auto const expired = wait_for_release(server, seen.name, asked, options.grace);
-  auto const taken = std::ranges::count_if(
-      asked, [&](asked_hold const& each) { return take(server, seen.name, each.hold); });
-  if (taken > 0) return force_result::deleted;
+  auto expired = wait_for_release(server, seen.name, asked, options.grace);
+  auto taken = false;
+  for (auto const& each : asked) {
+    if (take(server, seen.name, each.hold))
+      taken = true;
+    else
+      expired = expired || clock::now() >= each.may_end_at;
+  }
+  if (taken) return force_result::deleted;
   return expired ? force_result::expired : force_result::released_by_holder;
 }
 

@@ -31,6 +31,15 @@ struct wait_state {
   instant credit = 0;  ///< its place in the queue outlives its client by so much, and keeps others out; or 0
   place asked{};
   place queued{};
+  instant over =
+      0;  ///< its place was gone, as a caller was served that came later, unless its client goes on
+};
+
+/// A caller went, and its place may have stayed: its client couldn't reach the server, perhaps.
+struct left_place {
+  std::uint32_t client = 0;
+  instant at = 0;
+  instant credit = 0;
 };
 
 /// A lease.
@@ -133,6 +142,7 @@ struct name_state {
   instant last_until = 0;   ///< when the server would have ended it by itself
   instant busy_until = 0;   ///< it isn't free before: a key was kept, or the end of a lease isn't certain
   instant longest_ttl = 0;  ///< that was asked for
+  std::deque<left_place> left{};
 };
 
 /// All that has been told. `names` and `clients` are indexed as in the tables.

@@ -1,6 +1,7 @@
 #include "judge/waits.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace holdfast::judging {
@@ -21,25 +22,38 @@ void waits::served(wait_state const& wait, place const& at) {
   check_order(wait, at);
   auto const& parts = state_.parts_of(wait.lock).parts;
   auto const& name = state_.names[parts.front().name];
-  if (parts.size() != 1 || at.t - name.last_end.t <= bound_of(wait)) return;
-  if (wait.credit != 0 && stood_still(wait, at.t)) return;  // nobody else could have it meanwhile
-  for (auto const* const other : name.waits) check_free(*other, at, "somebody else gets it");
+  if (parts.size() != 1) return;
+  if (at.t - name.last_end.t > bound_of(wait)) {
+    for (auto const* const other : name.waits) check_free(*other, at, "somebody else gets it", &wait);
+  }
+  end_places(wait, at.t);
 }
 
-/// A client that stood still may have been granted it, and gives it back when it goes on.
+/// Of clients that were gone before this caller came: it was served, so they were dropped.
+void waits::end_places(wait_state const& served, instant now) {
+  if (served.credit == 0 || state_.clients[served.client].trouble > served.asked.t) return;
+  auto const late = longest_silence + state_.known.clients[served.client].reply_timeout;
+  for (auto* const other : state_.names[state_.parts_of(served.lock).parts.front().name].waits) {
+    if (other->credit != 0 && served.asked.t - state_.clients[other->client].last > late) other->over = now;
+  }
+}
+
+/// A client that stood still may have been granted it, and gives it back when it goes on. One that couldn't
+/// reach the server, which is told later, perhaps, leaves its place behind.
 void waits::left(wait_state const& wait, place const& at) {
   check_free(wait, at, "left without it");
-  auto const& parts = state_.parts_of(wait.lock).parts;
-  if (parts.size() != 1 || !stood_still(wait, at.t)) return;
-  auto& busy = state_.names[parts.front().name].busy_until;
-  busy = std::max(busy, at.t);
-}
-
-/// Until a moment ago, while it waited.
-bool waits::stood_still(wait_state const& wait, instant now) const {
   auto const& client = state_.clients[wait.client];
-  return now - client.last > longest_silence ||
-         (client.silent_until > wait.asked.t && now - client.silent_until < slack_);
+  auto const stood_still = at.t - client.last > longest_silence ||
+                           (client.silent_until > wait.asked.t && at.t - client.silent_until < slack_);
+  auto const& parts = state_.parts_of(wait.lock).parts;
+  if (parts.size() != 1) return;
+  auto& name = state_.names[parts.front().name];
+  if (stood_still) name.busy_until = std::max(name.busy_until, at.t);
+  if (wait.credit == 0) return;
+  std::erase_if(name.left, [&](left_place const& each) {
+    return at.t - each.at > sum(name.longest_ttl + name.longest_ttl / 50, each.credit);
+  });
+  name.left.push_back({.client = wait.client, .at = at.t, .credit = wait.credit});
 }
 
 /// A message is lost, and the server leaves the next request unanswered.
@@ -48,30 +62,66 @@ instant waits::bound_of(wait_state const& wait) const {
   return facts.recheck + facts.reply_timeout + slack_ + state_.uncertainty;
 }
 
-/// Since when nobody has had it, as the server sees it, and nobody's place has kept others out. What is gone
-/// may have come to the server as late as `well_since`: when a server that stood still went on.
-instant waits::free_since(std::uint32_t name, instant now, instant well_since) const {
+/// Since when nobody has had it, as the server sees it.
+instant waits::free_since(std::uint32_t name, instant now) const {
   auto const& at = state_.names[name];
   auto since = std::max(at.last_end.t, at.busy_until);
   for (auto const* const hold : at.holds) since = std::max(since, hold->end_at_server());
   if (since < now && may_be_late(at, now)) since = std::max(since, at.last_until);
-  // A caller of a client that is gone may have got it without telling. Or its place stays: from the end of
-  // the lease that it found on, behind the places of others that are gone.
-  instant places = 0;
-  instant first_place = 0;
+  // A caller of a client that is gone may have got it without telling.
   for (auto const* const other : at.waits) {
     auto const& client = state_.clients[other->client];
-    if (now - client.last > longest_silence) {
+    if (now - client.last > longest_silence)
       since = std::max(since, client.last + other->ttl + other->ttl / 50);
-      if (other->credit == 0) continue;
-      places = sum(places, other->credit);
-      first_place = std::max({first_place, client.last, at.busy_until, well_since});
-    } else if (other->credit != 0 && client.silent_until > other->asked.t) {
-      since = std::max(since, client.silent_until);
-    }
   }
-  if (places != 0) since = std::max(since, sum(first_place + at.longest_ttl + at.longest_ttl / 50, places));
   return since;
+}
+
+/// Until when the places of clients that are gone, stand still or were cut off have kept this caller out,
+/// where the server keeps places until their credit is over: one behind the other, from the end of the lease
+/// that they found on, or until their clients go on. What is gone may have come to the server as late as
+/// `well_since`, when a server that stood still went on.
+instant waits::kept_out_until(wait_state const& of, wait_state const* served, instant now,
+                              instant well_since) const {
+  if (of.credit == 0) return 0;
+  auto const& name = state_.names[state_.parts_of(of.lock).parts.front().name];
+  std::set<std::uint32_t> clients;  // each has one place at a time
+  instant credits = 0;
+  instant first = std::max(name.busy_until, well_since);
+  instant until = 0;
+  auto const add = [&](std::uint32_t client, instant credit, instant from, instant to) {
+    if (!clients.insert(client).second) return;
+    credits = sum(credits, credit);
+    first = std::max(first, from);
+    until = std::max(until, to);
+  };
+  auto const add_place = [&](wait_state const& other) {
+    auto const& client = state_.clients[other.client];
+    if (other.credit == 0 || other.over > client.last || is_behind(other, of, now)) return;
+    auto const silent = now - client.last > longest_silence;
+    auto const away_until = silent ? now : state_.well_since(other.client, now);
+    if (away_until <= other.asked.t) return;
+    add(other.client, other.credit, silent ? client.last : std::max(client.silent_from, client.trouble),
+        away_until);
+  };
+  for (auto const* const other : name.waits) {
+    if (other != &of) add_place(*other);
+  }
+  if (served != nullptr) add_place(*served);
+  for (auto const& place : name.left) {
+    auto const trouble = state_.clients[place.client].trouble;
+    auto const reply_timeout = state_.known.clients[place.client].reply_timeout;
+    if (trouble != 0 && trouble > place.at - slack_ - reply_timeout)
+      add(place.client, place.credit, place.at, now);
+  }
+  if (clients.empty()) return 0;
+  return std::min(until, sum(first + name.longest_ttl + name.longest_ttl / 50, credits));
+}
+
+/// It came when the caller's place was certain, which it has been since.
+bool waits::is_behind(wait_state const& other, wait_state const& of, instant now) const {
+  return of.queued.t != 0 && other.asked.t - of.queued.t > state_.doubt(other.client, of.client) &&
+         state_.well_since(of.client, now) <= of.queued.t && !state_.trouble_within(of.queued.t, now);
 }
 
 /// Whether the server may have heard late of the last end of a lease: its client had trouble, stood still, or
@@ -86,7 +136,8 @@ bool waits::may_be_late(name_state const& name, instant now) const {
   return stood_still || gone || (client.trouble != 0 && trouble);
 }
 
-void waits::check_free(wait_state const& wait, place const& at, std::string const& text) {
+void waits::check_free(wait_state const& wait, place const& at, std::string const& text,
+                       wait_state const* served) {
   auto const& of = state_.parts_of(wait.lock);
   if (!is_lock(of.of) || of.parts.size() != 1) return;
   auto const name = of.parts.front().name;
@@ -99,7 +150,8 @@ void waits::check_free(wait_state const& wait, place const& at, std::string cons
     return;
   }
   auto const well_since = state_.well_since(wait.client, at.t);
-  auto const from = std::max({wait.asked.t, free_since(name, at.t, well_since), well_since});
+  auto const from = std::max(
+      {wait.asked.t, free_since(name, at.t), well_since, kept_out_until(wait, served, at.t, well_since)});
   if (at.t - from <= bound) return;
   finding found{.broken = promise::wake_up,
                 .text = state_.name_text(name) + " was free for " + time_text(at.t - from) +

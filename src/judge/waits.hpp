@@ -23,10 +23,15 @@ class waits {
 
  private:
   [[nodiscard]] instant bound_of(wait_state const& wait) const;
-  [[nodiscard]] instant free_since(std::uint32_t name, instant now, instant well_since) const;
-  [[nodiscard]] bool stood_still(wait_state const& wait, instant now) const;
+  [[nodiscard]] instant free_since(std::uint32_t name, instant now) const;
+  [[nodiscard]] instant kept_out_until(wait_state const& of, wait_state const* served, instant now,
+                                       instant well_since) const;
+  [[nodiscard]] bool is_behind(wait_state const& other, wait_state const& of, instant now) const;
+  void end_places(wait_state const& served, instant now);
   [[nodiscard]] bool may_be_late(name_state const& name, instant now) const;
-  void check_free(wait_state const& wait, place const& at, std::string const& text);
+  /// `served`: the caller that got it now, if another one.
+  void check_free(wait_state const& wait, place const& at, std::string const& text,
+                  wait_state const* served = nullptr);
   void check_order(wait_state const& wait, place const& at);
 
   state& state_;

@@ -202,6 +202,7 @@ void sentinel_link::on_another_master() {
 
 void sentinel_link::on_refused(std::string const& text) {
   hears_promotions_alone_ = true;
+  on_subscribed();  // to the other one, a moment ago
   events_.warning(
       endpoint().display + " refuses the channel " + std::string{switches} + " (" + text +
       "), so a failover shows only when a promotion is announced, or the connection to the master "

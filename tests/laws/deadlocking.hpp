@@ -40,8 +40,8 @@ class deadlock : public testing::Test {
     [[nodiscard]] bool waits() { return thread_.wait_for(0s) != std::future_status::ready; }
 
    private:
+    std::future<failure> thread_;  // is waited for at the end: a thread that nobody told to go leaves then
     std::promise<void> go_;
-    std::future<failure> thread_;
   };
   template <class First, class Second>
   static party take(First& first, Second& second) {

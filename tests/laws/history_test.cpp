@@ -150,14 +150,18 @@ TEST_F(history_of, a_dead_waiter_of_redissons_fair_lock_is_fine) {
   auto const with = [&](std::string const& path) {
     return client_options{.reply_timeout = 1s, .recheck = 500ms, .wire = wire::redisson, .history = path};
   };
-  lock_options const brief{.ttl = 1s, .renew_every = 100ms};
+  lock_options const brief{.ttl = 4s, .renew_every = 100ms};
   {
     client holder{server_.url(), with(folder_ / "holder")};
     auto held = fair_mutex(holder, "fair", brief).acquire();
     auto const child = fork();
     if (child == 0) {
-      client redis{server_.url(), with(file_)};
-      (void)fair_mutex(redis, "fair", brief).acquire();
+      try {
+        client redis{server_.url(), with(file_)};
+        (void)fair_mutex(redis, "fair", brief).acquire();
+      } catch (...) {
+        ::_exit(1);
+      }
       ::_exit(0);
     }
     auto raw = server_.raw();

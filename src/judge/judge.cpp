@@ -110,9 +110,13 @@ void judge::note_life(record const& line) {
   if (line.t - client.last > longest_pause) client.awake_since = line.t;
   client.last = line.t;
   if (line.unheard) client.unheard = line.t;
-  if (line.event == event::trouble) client.trouble = line.t;
+  if (line.event == event::trouble) {
+    if (!client.down) client.away_from = line.t;
+    client.trouble = line.t;
+  }
   if (line.moved) client.arrived = line.t;
   if (line.event != event::alive) return;
+  if (!line.fine && !client.down && line.t - client.trouble > longest_pause) client.away_from = line.t;
   if (!line.fine || client.down)
     client.trouble = line.t;  // the first fine line tells that it was away till now
   client.down = !line.fine;

@@ -35,11 +35,13 @@ struct wait_state {
       0;  ///< its place was gone, as a caller was served that came later, unless its client goes on
 };
 
-/// A caller went, and its place may have stayed: its client couldn't reach the server, perhaps.
+/// The last caller of a client that went. Its place may have stayed: its client couldn't reach the server,
+/// perhaps.
 struct left_place {
   std::uint32_t client = 0;
   instant at = 0;
   instant credit = 0;
+  bool cut_off = false;  ///< it couldn't a moment before
 };
 
 /// A lease.
@@ -86,6 +88,7 @@ struct client_state {
   instant silent_until = 0;
   instant awake_since = 0;  ///< its last line behind a pause in which it may have stood still
   instant trouble = 0;      ///< when it last had no connection, or a new one
+  instant away_from = 0;    ///< when the last trouble began
   instant arrived = 0;      ///< when it began, or last came to another server
   bool down = false;        ///< said so last
   instant unheard = 0;      ///< when its connection for messages last broke
@@ -142,7 +145,7 @@ struct name_state {
   instant last_until = 0;   ///< when the server would have ended it by itself
   instant busy_until = 0;   ///< it isn't free before: a key was kept, or the end of a lease isn't certain
   instant longest_ttl = 0;  ///< that was asked for
-  std::deque<left_place> left{};
+  std::vector<left_place> left{};  ///< one for each client
 };
 
 /// All that has been told. `names` and `clients` are indexed as in the tables.

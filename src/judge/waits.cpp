@@ -50,10 +50,10 @@ void waits::left(wait_state const& wait, place const& at) {
   auto& name = state_.names[parts.front().name];
   if (stood_still) name.busy_until = std::max(name.busy_until, at.t);
   if (wait.credit == 0) return;
-  std::erase_if(name.left, [&](left_place const& each) {
-    return at.t - each.at > sum(name.longest_ttl + name.longest_ttl / 50, each.credit);
-  });
-  name.left.push_back({.client = wait.client, .at = at.t, .credit = wait.credit});
+  auto const cut_off =
+      client.down || (client.trouble != 0 && at.t - client.trouble < longest_answer(wait.client));
+  std::erase_if(name.left, [&](left_place const& each) { return each.client == wait.client; });
+  name.left.push_back({.client = wait.client, .at = at.t, .credit = wait.credit, .cut_off = cut_off});
 }
 
 /// A message is lost, and the server leaves the next request unanswered.
@@ -89,9 +89,9 @@ instant waits::kept_out_until(wait_state const& of, wait_state const* served, in
   instant credits = 0;
   instant first = std::max(name.busy_until, well_since);
   instant until = 0;
+  auto const longest_lease = name.longest_ttl + name.longest_ttl / 50;
   auto const add = [&](std::uint32_t client, instant credit, instant from, instant to) {
-    if (!clients.insert(client).second) return;
-    credits = sum(credits, credit);
+    if (clients.insert(client).second) credits = sum(credits, credit);
     first = std::max(first, from);
     until = std::max(until, to);
   };
@@ -101,7 +101,7 @@ instant waits::kept_out_until(wait_state const& of, wait_state const* served, in
     auto const silent = now - client.last > longest_silence;
     auto const away_until = silent ? now : state_.well_since(other.client, now);
     if (away_until <= other.asked.t) return;
-    add(other.client, other.credit, silent ? client.last : std::max(client.silent_from, client.trouble),
+    add(other.client, other.credit, silent ? client.last : std::max(client.silent_from, client.away_from),
         away_until);
   };
   for (auto const* const other : name.waits) {
@@ -109,13 +109,22 @@ instant waits::kept_out_until(wait_state const& of, wait_state const* served, in
   }
   if (served != nullptr) add_place(*served);
   for (auto const& place : name.left) {
-    auto const trouble = state_.clients[place.client].trouble;
-    auto const reply_timeout = state_.known.clients[place.client].reply_timeout;
-    if (trouble != 0 && trouble > place.at - slack_ - reply_timeout)
-      add(place.client, place.credit, place.at, now);
+    auto const& client = state_.clients[place.client];
+    auto const told =
+        client.trouble > place.at && state_.trouble_within(place.at, place.at + longest_answer(place.client));
+    if ((!place.cut_off && !told) || sum(place.at + longest_lease, place.credit) < of.asked.t) continue;
+    // It takes its place away as soon as it can.
+    auto const back =
+        !client.down && client.last - client.trouble > state_.known.clients[place.client].reply_timeout;
+    add(place.client, place.credit, place.at, back ? client.trouble : now);
   }
   if (clients.empty()) return 0;
-  return std::min(until, sum(first + name.longest_ttl + name.longest_ttl / 50, credits));
+  return std::min(until, sum(first + longest_lease, credits));
+}
+
+/// So late trouble shows that an answer was waited for in vain.
+instant waits::longest_answer(std::uint32_t client) const {
+  return slack_ + state_.known.clients[client].reply_timeout;
 }
 
 /// It came when the caller's place was certain, which it has been since.
@@ -150,8 +159,9 @@ void waits::check_free(wait_state const& wait, place const& at, std::string cons
     return;
   }
   auto const well_since = state_.well_since(wait.client, at.t);
-  auto const from = std::max(
-      {wait.asked.t, free_since(name, at.t), well_since, kept_out_until(wait, served, at.t, well_since)});
+  auto from = std::max({wait.asked.t, free_since(name, at.t), well_since});
+  if (at.t - from <= bound) return;
+  from = std::max(from, kept_out_until(wait, served, at.t, well_since));
   if (at.t - from <= bound) return;
   finding found{.broken = promise::wake_up,
                 .text = state_.name_text(name) + " was free for " + time_text(at.t - from) +

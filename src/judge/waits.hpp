@@ -26,6 +26,7 @@ class waits {
   [[nodiscard]] instant free_since(std::uint32_t name, instant now) const;
   [[nodiscard]] instant kept_out_until(wait_state const& of, wait_state const* served, instant now,
                                        instant well_since) const;
+  [[nodiscard]] instant longest_answer(std::uint32_t client) const;
   [[nodiscard]] bool is_behind(wait_state const& other, wait_state const& of, instant now) const;
   void end_places(wait_state const& served, instant now);
   [[nodiscard]] bool may_be_late(name_state const& name, instant now) const;

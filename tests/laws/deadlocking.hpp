@@ -30,7 +30,7 @@ class deadlock : public testing::Test {
                                                 second = std::move(second), go = go_.get_future()]() mutable {
         [[maybe_unused]] auto const held = first();
         holding.set_value();
-        go.wait();
+        go.get();
         return failure_of([&] { [[maybe_unused]] auto const other = second(); });
       });
       holds.wait();

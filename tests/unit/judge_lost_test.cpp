@@ -263,6 +263,32 @@ TEST_F(judge_places, of_a_caller_that_is_cut_off_keeps_others_out) {
   EXPECT_EQ(verdict(), "fine");
 }
 
+TEST_F(judge_places, of_a_caller_that_is_cut_off_is_over) {
+  asked(1, "b", 1);
+  asked(3, "a", 1);
+  for (int at = 500; at <= 60'000; at += 500) history_.away(at, "b");
+  history_.alive(500, 60'000, "a");
+  granted(60'001, "a", 1);
+  EXPECT_EQ(verdict(), "L1");
+}
+
+TEST_F(judge_places, of_a_caller_that_left_when_it_was_cut_off_keeps_others_out_when_another_leaves) {
+  history_.header("c");
+  asked(1, "b", 1);
+  asked(3, "a", 1);
+  asked(5, "c", 1).of_wait("left", 1000, "b", 1).trouble(1500, "b");
+  history_.alive(500, 21'000, "c").of_wait("left", 21'300, "c", 1).alive(500, 21'000, "a");
+  granted(21'500, "a", 1);
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge_places, of_a_caller_that_left_in_order_are_not_there_after_later_trouble) {
+  asked(1, "b", 1).of_wait("left", 1000, "b", 1).trouble(100'000, "b").trouble(100'000, "a");
+  asked(100'001, "a", 1).alive(100'500, 118'000, "a");
+  granted(118'001, "a", 1);
+  EXPECT_EQ(verdict(), "L1");
+}
+
 TEST_F(judge_places, of_a_caller_that_left_when_it_was_cut_off_keeps_others_out) {
   asked(1, "b", 1);
   asked(3, "a", 1).of_wait("left", 1000, "b", 1).trouble(1500, "b").alive(500, 9000, "a");

@@ -35,6 +35,12 @@ struct client_constants {
 
   /// This process is a forked child, and the client a copy of the parent's.
   [[nodiscard]] bool forked() const noexcept { return generation != fork_generation(); }
+  /// How callers with these options are woken.
+  [[nodiscard]] wake wake_of(lock_options const& of) const noexcept {
+    return of.wake == wake::automatic ? options.wake : of.wake;
+  }
+  /// A waiter asks again in each `recheck`: it counts as dead after ten missed requests.
+  [[nodiscard]] milliseconds credit() const noexcept { return 10 * options.recheck; }
   /// What stands in Redis for an acquisition: `number` is never used twice by this client.
   [[nodiscard]] std::string owner_id(std::uint64_t number) const {
     auto const digits = std::to_string(number);

@@ -114,6 +114,10 @@ struct recipe {
   /// The value for an owner in Redis; null: the owner id itself.
   std::string (*id_of)(std::string_view owner) = nullptr;
 
+  /// Where the order is strict, a channel that the recipe names belongs to one place in the queue.
+  [[nodiscard]] bool channel_for_each_place() const noexcept {
+    return channels != nullptr && order == order::strict;
+  }
   /// The name of a queue, or its first one: all names of a queue are in one slot.
   [[nodiscard]] std::string_view first_name(std::string_view name) const {
     return several == nullptr ? name : several->first(name);

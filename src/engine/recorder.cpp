@@ -197,11 +197,9 @@ void recorder::asked(waiter const& caller, time_point now) noexcept {
     lines_.add("ttl", caller.options->options.ttl.count());
     if (caller.amount != 1) lines_.add("n", caller.amount);
     if (caller.options->size != 0) lines_.add("of", caller.options->size);
-    if (auto const& recipe = caller.queue->lock_recipe();
-        recipe.order == order::strict && recipe.channels != nullptr && !caller.tries_only &&
-        (caller.options->options.wake == wake::automatic ? client_.options.wake
-                                                         : caller.options->options.wake) != wake::poll)
-      lines_.add("credit", (signs_of_life * client_.options.recheck).count());
+    if (caller.queue->lock_recipe().channel_for_each_place() && !caller.tries_only &&
+        client_.wake_of(caller.options->options) != wake::poll)
+      lines_.add("credit", client_.credit().count());
   });
 }
 

@@ -39,9 +39,6 @@ enum class departure : std::uint8_t {
   timed_out,  ///< its caller has waited for as long as it wanted to
 };
 
-/// A waiter asks again in each client_options::recheck: it counts as dead after so many missed requests.
-inline constexpr int signs_of_life = 10;
-
 /// Whom a release notifies, and how.
 struct release_policy {
   std::chrono::microseconds starvation{};  ///< a waiter that waited longer is granted the lock

@@ -63,6 +63,8 @@ struct asked_hold {
   void seen(hold_info const& now, clock::time_point looked_at) noexcept {
     if (now.ttl_left) may_end_at = looked_at + *now.ttl_left;
   }
+  /// It is found gone now.
+  [[nodiscard]] bool may_have_expired() const noexcept { return clock::now() >= may_end_at; }
 };
 
 bool ask_holder(engine::core& server, std::string const& name, hold_info const& holder) {
@@ -94,7 +96,7 @@ bool wait_for_release(engine::core& server, std::string const& name, std::vector
     std::erase_if(asked, [&](asked_hold& each) {
       auto const found = std::ranges::find(now, each.hold.token, &hold_info::token);
       if (found != now.end()) return each.seen(*found, looked_at), false;
-      expired = expired || clock::now() >= each.may_end_at;
+      expired = expired || each.may_have_expired();
       return true;
     });
     auto const remaining = end - clock::now();
@@ -174,7 +176,7 @@ force_result force_release(engine::core& server, std::string_view name, force_op
     if (take(server, seen.name, each.hold))
       taken = true;
     else
-      expired = expired || clock::now() >= each.may_end_at;
+      expired = expired || each.may_have_expired();
   }
   if (taken) return force_result::deleted;
   return expired ? force_result::expired : force_result::released_by_holder;

@@ -31,8 +31,7 @@ struct wait_state {
   instant credit = 0;  ///< its place in the queue outlives its client by so much, and keeps others out; or 0
   place asked{};
   place queued{};
-  instant over =
-      0;  ///< its place was gone, as a caller was served that came later, unless its client goes on
+  instant over = 0;  ///< a caller that came later was served: its place is gone, unless its client goes on
 };
 
 /// The last caller of a client that went. Its place may have stayed: its client couldn't reach the server,

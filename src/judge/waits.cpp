@@ -15,25 +15,28 @@ bool is_lock(history::kind of) noexcept {
   return of == mutex || of == fair || of == read || of == write || of == election;
 }
 
+/// A server may count a hundredth slower, and a client allows for that.
+constexpr instant at_server(instant ttl) noexcept { return ttl + ttl / 50; }
+
 }  // namespace
 
 void waits::served(wait_state const& wait, place const& at) {
   check_free(wait, at, "granted");
   check_order(wait, at);
   auto const& parts = state_.parts_of(wait.lock).parts;
-  auto const& name = state_.names[parts.front().name];
   if (parts.size() != 1) return;
+  auto const& name = state_.names[parts.front().name];
   if (at.t - name.last_end.t > bound_of(wait)) {
     for (auto const* const other : name.waits) check_free(*other, at, "somebody else gets it", &wait);
   }
-  end_places(wait, at.t);
+  end_places(name, wait, at.t);
 }
 
 /// Of clients that were gone before this caller came: it was served, so they were dropped.
-void waits::end_places(wait_state const& served, instant now) {
+void waits::end_places(name_state const& name, wait_state const& served, instant now) {
   if (served.credit == 0 || state_.clients[served.client].trouble > served.asked.t) return;
   auto const late = longest_silence + state_.known.clients[served.client].reply_timeout;
-  for (auto* const other : state_.names[state_.parts_of(served.lock).parts.front().name].waits) {
+  for (auto* const other : name.waits) {
     if (other->credit != 0 && served.asked.t - state_.clients[other->client].last > late) other->over = now;
   }
 }
@@ -71,8 +74,7 @@ instant waits::free_since(std::uint32_t name, instant now) const {
   // A caller of a client that is gone may have got it without telling.
   for (auto const* const other : at.waits) {
     auto const& client = state_.clients[other->client];
-    if (now - client.last > longest_silence)
-      since = std::max(since, client.last + other->ttl + other->ttl / 50);
+    if (now - client.last > longest_silence) since = std::max(since, client.last + at_server(other->ttl));
   }
   return since;
 }
@@ -89,7 +91,7 @@ instant waits::kept_out_until(wait_state const& of, wait_state const* served, in
   instant credits = 0;
   instant first = std::max(name.busy_until, well_since);
   instant until = 0;
-  auto const longest_lease = name.longest_ttl + name.longest_ttl / 50;
+  auto const longest_lease = at_server(name.longest_ttl);
   auto const add = [&](std::uint32_t client, instant credit, instant from, instant to) {
     if (clients.insert(client).second) credits = sum(credits, credit);
     first = std::max(first, from);
@@ -141,7 +143,7 @@ bool waits::may_be_late(name_state const& name, instant now) const {
   auto const stood_still = client.silent_until > ended && client.silent_from < ended + longest_silence;
   auto const gone =
       !client.closed && client.last < ended + longest_silence && now - client.last > longest_silence;
-  auto const trouble = client.trouble > ended - slack_ - state_.known.clients[name.last_client].reply_timeout;
+  auto const trouble = client.trouble > ended - longest_answer(name.last_client);
   return stood_still || gone || (client.trouble != 0 && trouble);
 }
 
@@ -181,11 +183,8 @@ void waits::check_order(wait_state const& wait, place const& at) {
   if (state_.names[name].barging) return;
   for (auto const* const other : state_.names[name].waits) {
     auto const since = other->queued.t;
-    if (other == &wait || since == 0 || state_.parts_of(other->lock).of != of.of) continue;
-    if (wait.asked.t - since <= state_.doubt(other->client, wait.client)) continue;
-    auto const heard_since =
-        std::max(state_.well_since(other->client, at.t), state_.clients[other->client].unheard);
-    if (heard_since > since || state_.trouble_within(since, at.t)) continue;
+    if (other == &wait || state_.parts_of(other->lock).of != of.of) continue;
+    if (!is_behind(wait, *other, at.t) || state_.clients[other->client].unheard > since) continue;
     finding found{.broken = promise::order,
                   .text = "a caller of the fair lock " + state_.name_text(name) +
                           " was overtaken by one that asked " + time_text(wait.asked.t - since) +

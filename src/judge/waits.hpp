@@ -28,7 +28,7 @@ class waits {
                                        instant well_since) const;
   [[nodiscard]] instant longest_answer(std::uint32_t client) const;
   [[nodiscard]] bool is_behind(wait_state const& other, wait_state const& of, instant now) const;
-  void end_places(wait_state const& served, instant now);
+  void end_places(name_state const& name, wait_state const& served, instant now);
   [[nodiscard]] bool may_be_late(name_state const& name, instant now) const;
   /// `served`: the caller that got it now, if another one.
   void check_free(wait_state const& wait, place const& at, std::string const& text,

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "judge/rules.hpp"
-#include "support/process.hpp"
-#include "support/written_history.hpp"
+#include "judging.hpp"
 
 namespace {
 
@@ -19,7 +18,7 @@ constexpr auto most = std::numeric_limits<std::int64_t>::max();
 /// 2^53 is the most that one line may say: 1,024 of them are 2^63.
 constexpr auto lines = 1'100;
 
-class judge_sums : public testing::Test {
+class judge_sums : public judged_history {
  protected:
   /// Each adds so many permits.
   void add(std::string const& kind, std::string const& number) {
@@ -28,9 +27,6 @@ class judge_sums : public testing::Test {
                    R"(","names":["x"],"n":)" + number + '}');
     }
   }
-
-  temporary_folder folder_;
-  written_history history_{folder_ / "history"};
 };
 
 TEST_F(judge_sums, stay_within_their_type) {

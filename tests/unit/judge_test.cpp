@@ -10,19 +10,17 @@
 #include <vector>
 
 #include "history/lines.hpp"
-#include "support/process.hpp"
-#include "support/written_history.hpp"
+#include "judging.hpp"
 
 namespace {
 
 using namespace holdfast;
 using namespace holdfast::test;
 
-class judge : public testing::Test {
+class judge : public judged_history {
  protected:
   /// Of clients a and b on one machine.
   written_history& begin() { return history_.header("a").header("b"); }
-  [[nodiscard]] std::string verdict() const { return verdict_on({history_.written()}); }
   /// Why it can't be judged.
   [[nodiscard]] std::string refusal() const {
     try {
@@ -33,9 +31,6 @@ class judge : public testing::Test {
   }
   /// Where it says so.
   [[nodiscard]] std::string line(int number) const { return ", line " + std::to_string(number) + ": "; }
-
-  temporary_folder folder_;
-  written_history history_{folder_ / "history"};
 };
 
 TEST_F(judge, finds_nothing_where_a_lock_goes_from_one_to_the_next) {

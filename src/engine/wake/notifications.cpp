@@ -78,8 +78,7 @@ bool notifications::listen_if_open(lock_queue const& queue, std::uint64_t number
 }
 
 void notifications::leave(lock_queue const& queue, std::uint64_t number, time_point now) noexcept {
-  // Where the order is strict, a channel that the recipe names belongs to one place in the queue.
-  auto const own = queue.lock_recipe().channels != nullptr && queue.lock_recipe().order == order::strict;
+  auto const own = queue.lock_recipe().channel_for_each_place();
   subscriptions_of(queue).leave(
       number, own ? contender_channels::afterwards::forget : contender_channels::afterwards::linger, now);
 }
@@ -100,7 +99,7 @@ void notifications::end_listening_ahead(lock_queue const& queue, std::uint64_t h
 
 release_policy notifications::policy_of(lock_options const& options) const noexcept {
   return {.starvation = options.starvation_limit,
-          .credit = signs_of_life * client_.options.recheck,
+          .credit = client_.credit(),
           .quiet = wake_of(options) == wake::poll,
           .publish = publish_method()};
 }

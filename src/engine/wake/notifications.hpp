@@ -40,9 +40,7 @@ class notifications {
   void open_hint_channel();
 
   /// How callers with these options are woken.
-  [[nodiscard]] wake wake_of(lock_options const& options) const noexcept {
-    return options.wake == wake::automatic ? client_.options.wake : options.wake;
-  }
+  [[nodiscard]] wake wake_of(lock_options const& options) const noexcept { return client_.wake_of(options); }
   /// Messages wake the contender of this queue, as its first caller wants it, and as far as the server
   /// allows.
   [[nodiscard]] bool by_message(lock_queue const& queue) const noexcept;

@@ -1,9 +1,11 @@
 /// The history that a client writes, and what the judge makes of it.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <fstream>
 #include <holdfast/barrier.hpp>
 #include <holdfast/election.hpp>
@@ -151,19 +153,26 @@ TEST_F(history_of, a_dead_waiter_of_redissons_fair_lock_is_fine) {
     return client_options{.reply_timeout = 1s, .recheck = 500ms, .wire = wire::redisson, .history = path};
   };
   lock_options const brief{.ttl = 4s, .renew_every = 100ms};
+  std::array<int, 2> begin{};
+  ASSERT_EQ(::pipe2(begin.data(), O_CLOEXEC), 0);
+  auto const child = fork();  // while no thread runs: ThreadSanitizer allows a child none otherwise
+  if (child == 0) {
+    ::close(begin[1]);
+    char word = 0;
+    if (::read(begin[0], &word, 1) != 0) ::_exit(1);  // it ends when the lock is held
+    try {
+      client redis{server_.url(), with(file_)};
+      (void)fair_mutex(redis, "fair", brief).acquire();
+    } catch (...) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  ::close(begin[0]);
   {
     client holder{server_.url(), with(folder_ / "holder")};
     auto held = fair_mutex(holder, "fair", brief).acquire();
-    auto const child = fork();
-    if (child == 0) {
-      try {
-        client redis{server_.url(), with(file_)};
-        (void)fair_mutex(redis, "fair", brief).acquire();
-      } catch (...) {
-        ::_exit(1);
-      }
-      ::_exit(0);
-    }
+    ::close(begin[1]);
     auto raw = server_.raw();
     EXPECT_TRUE(eventually([&] { return raw.command({"LLEN", "redisson_lock_queue:{fair}"}).integer == 1; }));
     ::kill(child, SIGKILL);

@@ -7,13 +7,14 @@
 #include <optional>
 #include <utility>
 
+#include "base/printable.hpp"
 #include "base/whole_number.hpp"
 #include "net/url_text.hpp"
 
 namespace holdfast::net {
 
 // Messages quote only parts that can't be a piece of a misplaced password: never port, path or host.
-void url_text::bad(std::string const& reason) { throw error{errc::bad_url, "URL: " + reason}; }
+void url_text::bad(std::string const& reason) { throw error{errc::bad_url, "URL: " + printable(reason)}; }
 
 void url_text::check_marks(std::string_view rest) {
   auto const at_sign = rest.find('@');
@@ -102,7 +103,8 @@ void read_user(urls::url_view const& url, endpoint& to) {
 void read_host(urls::url_view const& url, endpoint& to) {
   to.host = url.host_address();
   if (to.host.empty()) bad("the host is missing; write redis://localhost, say");
-  if (to.host.find('\0') != std::string::npos) bad("the host contains a zero byte (%00)");
+  if (printable(to.host) != to.host)
+    bad("the host contains bytes that are in no name of a host, such as %00");
   if (!url.has_port()) return;
   auto const port = to_number(url.port());
   if (!port || *port < 1 || *port > 65535) bad("the port must be a number from 1 to 65535");

@@ -6,7 +6,7 @@
 
 namespace holdfast::net::url_text {
 
-/// Throws error{errc::bad_url}.
+/// Throws error{errc::bad_url}; `reason` may contain what was given, whose bytes can be any.
 [[noreturn]] void bad(std::string const& reason);
 
 /// Throws for an '@' in the wrong place. An unencoded '@' belongs between password and host, once. Anywhere

@@ -153,7 +153,9 @@ TEST(url, names_the_wrong_part_and_what_is_allowed) {
            {"redis+unix://", "path", "redis+unix:///run"},
            {"/run/r.sock", "path", "redis+unix:///run"},
            {"redis://h h", "spaces", "percent-encoded"},
-           {"redis://h%00", "host", "zero byte"},
+           {"redis://h%00", "host", "no name of a host"},
+           {"redis://h%0a", "host", "no name of a host"},
+           {"redis://h?%0aERROR=1", "parameter", R"("\x0aERROR")"},
            {"redis+unix:///a%00b", "path", "zero byte"},
        }) {
     EXPECT_THAT(url_error(url), AllOf(HasSubstr(part), HasSubstr(allowed))) << url;

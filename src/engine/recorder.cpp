@@ -197,9 +197,10 @@ void recorder::asked(waiter const& caller, time_point now) noexcept {
     lines_.add("ttl", caller.options->options.ttl.count());
     if (caller.amount != 1) lines_.add("n", caller.amount);
     if (caller.options->size != 0) lines_.add("of", caller.options->size);
-    if (caller.queue->lock_recipe().channel_for_each_place() && !caller.tries_only &&
-        client_.wake_of(caller.options->options) != wake::poll)
-      lines_.add("credit", client_.credit().count());
+    if (caller.queue->lock_recipe().channel_for_each_place()) {
+      auto const has_place = !caller.tries_only && client_.wake_of(caller.options->options) != wake::poll;
+      lines_.add("credit", has_place ? client_.credit().count() : 0);
+    }
   });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -42,8 +43,8 @@ struct record {
   std::int64_t instead = 0;
   std::int64_t token = 0;
   instant until = 0;
-  std::int64_t ttl = 0;     ///< ns
-  std::int64_t credit = 0;  ///< ns
+  std::int64_t ttl = 0;             ///< ns
+  std::optional<instant> credit{};  ///< nullopt: the line has none
   std::int64_t n = 0;
   std::int64_t of_all = 0;
 };

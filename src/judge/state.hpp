@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -28,7 +29,9 @@ struct wait_state {
   std::int64_t number = 0;
   std::int64_t amount = 1;
   instant ttl = 0;
-  instant credit = 0;  ///< its place in the queue outlives its client by so much, and keeps others out; or 0
+  /// Its place in the queue outlives its client by so much, and keeps others out; 0: it has none. nullopt: of
+  /// a lock without such places.
+  std::optional<instant> credit{};
   place asked{};
   place queued{};
   instant over = 0;  ///< a caller that came later was served: its place is gone, unless its client goes on

@@ -15,6 +15,8 @@ bool is_lock(history::kind of) noexcept {
   return of == mutex || of == fair || of == read || of == write || of == election;
 }
 
+bool has_place(wait_state const& wait) noexcept { return wait.credit.value_or(0) != 0; }
+
 /// A server may count a hundredth slower, and a client allows for that.
 constexpr instant at_server(instant ttl) noexcept { return ttl + ttl / 50; }
 
@@ -34,10 +36,10 @@ void waits::served(wait_state const& wait, place const& at) {
 
 /// Of clients that were gone before this caller came: it was served, so they were dropped.
 void waits::end_places(name_state const& name, wait_state const& served, instant now) {
-  if (served.credit == 0 || state_.clients[served.client].trouble > served.asked.t) return;
+  if (!has_place(served) || state_.clients[served.client].trouble > served.asked.t) return;
   auto const late = longest_silence + state_.known.clients[served.client].reply_timeout;
   for (auto* const other : name.waits) {
-    if (other->credit != 0 && served.asked.t - state_.clients[other->client].last > late) other->over = now;
+    if (has_place(*other) && served.asked.t - state_.clients[other->client].last > late) other->over = now;
   }
 }
 
@@ -52,11 +54,11 @@ void waits::left(wait_state const& wait, place const& at) {
   if (parts.size() != 1) return;
   auto& name = state_.names[parts.front().name];
   if (stood_still) name.busy_until = std::max(name.busy_until, at.t);
-  if (wait.credit == 0) return;
+  if (!has_place(wait)) return;
   auto const cut_off =
       client.down || (client.trouble != 0 && at.t - client.trouble < longest_answer(wait.client));
   std::erase_if(name.left, [&](left_place const& each) { return each.client == wait.client; });
-  name.left.push_back({.client = wait.client, .at = at.t, .credit = wait.credit, .cut_off = cut_off});
+  name.left.push_back({.client = wait.client, .at = at.t, .credit = *wait.credit, .cut_off = cut_off});
 }
 
 /// A message is lost, and the server leaves the next request unanswered.
@@ -85,7 +87,7 @@ instant waits::free_since(std::uint32_t name, instant now) const {
 /// `well_since`, when a server that stood still went on.
 instant waits::kept_out_until(wait_state const& of, wait_state const* served, instant now,
                               instant well_since) const {
-  if (of.credit == 0) return 0;
+  if (!of.credit) return 0;
   auto const& name = state_.names[state_.parts_of(of.lock).parts.front().name];
   std::set<std::uint32_t> clients;  // each has one place at a time
   instant credits = 0;
@@ -99,11 +101,11 @@ instant waits::kept_out_until(wait_state const& of, wait_state const* served, in
   };
   auto const add_place = [&](wait_state const& other) {
     auto const& client = state_.clients[other.client];
-    if (other.credit == 0 || other.over > client.last || is_behind(other, of, now)) return;
+    if (!has_place(other) || other.over > client.last || is_behind(other, of, now)) return;
     auto const silent = now - client.last > longest_silence;
     auto const away_until = silent ? now : state_.well_since(other.client, now);
     if (away_until <= other.asked.t) return;
-    add(other.client, other.credit, silent ? client.last : std::max(client.silent_from, client.away_from),
+    add(other.client, *other.credit, silent ? client.last : std::max(client.silent_from, client.away_from),
         away_until);
   };
   for (auto const* const other : name.waits) {

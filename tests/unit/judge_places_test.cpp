@@ -58,6 +58,18 @@ TEST_F(judge_places, keep_out_no_caller_of_another_lock) {
   EXPECT_EQ(verdict(), "L1");
 }
 
+TEST_F(judge_places, keep_out_a_caller_that_polls_and_has_none) {
+  asked(1, "b", 1);
+  history_.asked(3, "a", 1, "fair", "x", R"(,"credit":0)").alive(500, 19'000, "a");
+  granted(19'001, "a", 1);
+  EXPECT_EQ(verdict(), "fine");
+}
+
+TEST_F(judge_places, of_a_dead_caller_that_polled_are_none) {
+  history_.asked(1, "b", 1, "fair", "x", R"(,"credit":0)");
+  EXPECT_EQ(verdict_when_a_asks(3, 19'000), "L1");
+}
+
 TEST_F(judge_places, keep_out_nobody_who_was_there_before) {
   asked(1, "a", 1).of_wait("queued", 2, "a", 1);
   asked(10, "b", 1).alive(500, 19'000, "a");

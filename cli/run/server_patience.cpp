@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 /// A short --wait is about the lock: a server that is far away may take a moment longer to answer.
 constexpr auto silence_beyond_wait = 1s;
 
+/// The client gives up so much before the limit of silence: only it knows why a server can't be reached.
+constexpr std::chrono::milliseconds client_first = 100ms;
+
 /// The number of slots, the last run, and the lock of an outer `run`: the client waits for a server only
 /// where it is asked for a lock.
 bool asks_before_lock(run_options const& options) {
@@ -25,7 +28,8 @@ bool asks_before_lock(run_options const& options) {
 }  // namespace
 
 std::chrono::milliseconds patience_of(run_options const& options) {
-  if (options.wait_server) return std::max(*options.wait_server, 1ms);
+  if (auto const limit = options.wait_server)
+    return std::max(*limit - std::min(*limit / 10, client_first), 1ms);
   return options.wait.value_or(0ms);
 }
 

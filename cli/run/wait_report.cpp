@@ -46,7 +46,7 @@ void wait_report::look() {
   warned_ = found.never_expires;
   auto line = fmt::format("waiting for {}: {}", title_,
                           found.text.empty() ? server_ + " has not answered yet" : found.text);
-  if (warning) line += ", so this wait has no end unless somebody deletes the key; --wait limits it";
+  if (warning) line += ", so this wait ends only when somebody deletes the key, or --wait is over";
   if (verbose_) {
     output::info(line);
   } else {

@@ -122,8 +122,8 @@ struct client_stats {
 /// TLS there, or exec().
 class HOLDFAST_EXPORT client {
  public:
-  /// `url` of one server: redis://[user[:password]@]host[:port][/db], rediss://… for TLS (?ca=FILE cert=FILE
-  /// key=FILE verify=yes|no), redis+unix://[user[:password]@]/path/to/socket[?db=N], or host[:port].
+  /// `url` of one server: redis://[[user]:password@]host[:port][/db], rediss://… for TLS (?ca=FILE cert=FILE
+  /// key=FILE verify=yes|no), redis+unix://[[user]:password@]/path/to/socket[?db=N], or host[:port].
   ///
   /// `url` of several servers, with commas between them (rediss+… for TLS):
   /// - redis+sentinel://h1,h2,h3/mymaster[/db]: the master that the sentinels name. User and password are

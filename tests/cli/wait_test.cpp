@@ -102,8 +102,8 @@ TEST_F(wait, for_a_key_that_never_expires_says_so) {
   auto job = start({});
   EXPECT_TRUE(eventually([&] {
     return job.err().find(
-               "its key never expires, so this wait has no end unless somebody deletes the key; --wait "
-               "limits it") != std::string::npos;
+               "its key never expires, so this wait ends only when somebody deletes the key, or --wait is "
+               "over") != std::string::npos;
   })) << job.err();
   redis.del("job");
   EXPECT_EQ(job.wait(), 0);

@@ -50,8 +50,8 @@ inline constexpr std::string_view channels_of_clients{"&holdfast_inbox:*"};
 namespace redisson {
 
 inline constexpr std::string_view to_lock{
-    "+hget +hdel +hexists +hkeys +hlen +hscan +incrby +decrby +lindex +lpop +lpos +lrange +lrem +rpush "
-    "+zincrby +zremrangebyrank"};
+    "+hget +hdel +hexists +hkeys +hlen +hscan +hstrlen +incrby +decrby +lindex +llen +lpop +lpos +lrange "
+    "+lrem +rpush +zincrby +zrangebyscore +zremrangebyrank"};
 
 /// Patterns for the names of names::redisson, which puts braces around a name that has none.
 inline std::string patterns(char sign, std::initializer_list<std::string_view> kinds,

@@ -2,9 +2,11 @@
 /// may know only that the clients of another exist, and their uuids.
 #include "fault.hpp"
 
+#include <holdfast/expiring_semaphore.hpp>
 #include <holdfast/fair_mutex.hpp>
 #include <holdfast/inspect.hpp>
 #include <holdfast/multi_mutex.hpp>
+#include <holdfast/mutex.hpp>
 #include <holdfast/shared_mutex.hpp>
 
 #include <algorithm>
@@ -152,6 +154,22 @@ TEST_F(tenants, have_all_that_locks_of_redisson_need) {
   shared_mutex read_write{first_client, "jobs:2"};
   read_write.acquire().release();
   EXPECT_TRUE(log.of(log_level::warning).empty()) << log.of(log_level::warning).front();
+}
+
+TEST_F(tenants, have_all_that_a_look_at_locks_of_redisson_needs) {
+  client redis{url_of("jobs", "?wire=redisson"), with_long_timeouts()};
+  std::vector<lease> held;
+  held.push_back(mutex(redis, "jobs:plain").acquire());
+  held.push_back(fair_mutex(redis, "jobs:fair").acquire());
+  held.push_back(shared_mutex(redis, "jobs:read").acquire_shared());
+  held.push_back(shared_mutex(redis, "jobs:written").acquire());
+  held.push_back(expiring_semaphore(redis, "jobs:permits", 2).acquire());
+  for (auto const* const name : {"jobs:plain", "jobs:fair", "jobs:read", "jobs:written", "jobs:permits"}) {
+    SCOPED_TRACE(name);
+    EXPECT_FALSE(inspect(redis, name).holders.empty());
+  }
+  held[1].on_lost([&](loss_cause) { held[1].release(); });
+  EXPECT_EQ(force_release(redis, "jobs:fair", {.grace = 20s}), force_result::released_by_holder);
 }
 
 TEST_F(tenants, can_touch_no_key_of_another) {

@@ -25,13 +25,16 @@ struct lease_calls::conversion {
 lease_state_ptr lease_calls::become(lease_state_ptr lease, lock_queue_ptr const& to, call const& script) {
   if (client_.forked()) (void)lease.detach();
   gate_.check_process();
+  (void)reactor::may_wait();  // in a callback: those behind it go to another thread, if there is one
   reactor::lock hold{loop_.mutex()};
   auto* const queue = &lease->queue();
   conversion change{.old = std::move(lease), .from = lock_queue_ptr{queue}, .to = to};
-  gate_.check_open();
   try {
-    await_renewal(loop_, hold, *change.old);
-    if (change.old->status() == lease_state::state::held) {
+    if (!gate_.closed()) await_renewal(loop_, hold, *change.old);
+    if (gate_.closed()) {
+      change.failure = client_.shut_down;
+      ends_.release(*change.old, boot_clock::now(), {});  // the caller no longer has it
+    } else if (change.old->status() == lease_state::state::held) {
       begin_conversion(change, script);
       loop_.wait(hold, change.caller);
       hold.lock();

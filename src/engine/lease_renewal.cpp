@@ -86,6 +86,7 @@ void lease_calls::finish_renewal(renewal& request, std::shared_ptr<error const> 
 
 void lease_calls::renew(lease_state& lease) {
   gate_.check_process();
+  (void)reactor::may_wait();  // in a callback: those behind it go to another thread, if there is one
   reactor::lock hold{loop_.mutex()};
   gate_.check_open();
   auto const request = std::make_shared<renewal>(lease);

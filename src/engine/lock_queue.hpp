@@ -100,6 +100,11 @@ struct contender : contender_hook {
             backoff polling)
       : number{owner_number}, owner{std::move(owner_id)}, retry{std::move(try_again)}, pause{polling} {}
 
+  /// A caller that has left may have been told, by a reply under way, that it has what it waited for.
+  void note_told() noexcept {
+    if (policy.why == departure::left) policy.why = departure::may_be_told;
+  }
+
   std::uint64_t number;
   lock_queue* queue = nullptr;  ///< that it belongs to
   std::string owner;
@@ -119,6 +124,7 @@ struct contender : contender_hook {
   bool contended = false;       ///< the lock was busy, or comes from another caller of this process
   bool woken = false;           ///< a message came while a request was under way
   bool endless = false;         ///< only the end of an outage ends the last request
+  bool bounded = false;         ///< the patience of that caller does, whatever others wait for
   bool acknowledged = false;    ///< by as many as the first caller wants; since the last request
   bool answered = false;        ///< the server has replied once: outages are waited out from now on
   int ghosts = 0;               ///< how often a ghost was cleared out of its way

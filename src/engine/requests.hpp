@@ -35,8 +35,9 @@ constexpr std::string_view word_of(publishing mode) noexcept {
 
 /// Why a contender is given up.
 enum class departure : std::uint8_t {
-  left,       ///< its caller was cancelled, or failed
-  timed_out,  ///< its caller has waited for as long as it wanted to
+  left,         ///< its caller was cancelled, or failed
+  timed_out,    ///< its caller has waited for as long as it wanted to
+  may_be_told,  ///< as left; a reply that came too late, or was lost, said that it has what it waited for
 };
 
 /// Whom a release notifies, and how.

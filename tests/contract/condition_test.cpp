@@ -226,10 +226,22 @@ TEST_F(condition_scripts, pass_on_what_one_that_leaves_does_not_want_to_know) {
   EXPECT_THAT(state(), ElementsAre("|"));
 }
 
-TEST_F(condition_scripts, pass_on_nothing_when_one_leaves_that_was_not_notified) {
+TEST_F(condition_scripts, pass_on_what_one_that_leaves_was_told_too_late) {
   wait({caller, anna});
-  run(leave(caller, leaving::passes_on), is(0), {}, is(1));
-  EXPECT_THAT(state(), ElementsAre(anna, "|", anna));
+  run(notify(1), is(1), {ready(caller)});
+  run(ask(caller), notified(), {}, not_waiting());
+  EXPECT_THAT(raw_.command(eval(leave(caller, leaving::may_be_told))), is(1));
+  EXPECT_THAT(state(), ElementsAre("|", anna));
+}
+
+TEST_F(condition_scripts, pass_on_nothing_when_one_leaves_that_was_not_notified) {
+  for (auto const why : {leaving::passes_on, leaving::may_be_told}) {
+    wait({caller, anna});
+    EXPECT_THAT(raw_.command(eval(leave(caller, why))), is(0));
+    EXPECT_THAT(state(), ElementsAre(anna, "|", anna));
+    raw_.del(waiting_);
+    raw_.del(counting_);
+  }
 }
 
 TEST_F(condition_scripts, keep_the_order_of_those_that_begin_in_the_same_microsecond) {

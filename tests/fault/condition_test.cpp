@@ -93,6 +93,27 @@ TEST_F(condition_fault, passes_on_what_a_waiter_was_given_that_is_killed_before_
   EXPECT_EQ(changed_.notify_one(), 0);
 }
 
+/// Its question is carried out, and takes the last trace of the notification away.
+TEST_F(condition_fault, passes_on_what_a_waiter_is_told_that_is_stopped_before_the_reply_comes) {
+  client slow{proxy_.url(), with_long_timeouts({.cas = cas::lua})};
+  mutex lock{slow, "orders", {.ttl = 60s}};
+  condition changed{slow, "orders"};
+  std::stop_source stop;
+  auto first = wait(lock, changed, 60s, stop.get_token());
+  ASSERT_TRUE(are_listening(1));
+  auto second = wait(lock_, changed_);
+  ASSERT_TRUE(are_listening(2));
+  disturb(scripts::condition::ask::source, fate::delay_reply(3s));
+  EXPECT_EQ(changed_.notify_one(), 1);
+  ASSERT_TRUE(eventually(
+      [&] { return raw_.command({"ZCARD", waiting + "_until"}).integer == 1; }));  // that of the second one
+  stop.request_stop();
+  EXPECT_EQ(first.get(), "ended");
+  EXPECT_TRUE(eventually([&] { return second.wait_for(0s) == std::future_status::ready; }));
+  changed_.notify_all();
+  EXPECT_EQ(second.get(), "ended");
+}
+
 TEST_F(condition_fault, passes_on_what_a_frozen_waiter_was_given_and_wakes_it_when_it_is_back) {
   auto frozen = process();
   frozen.write_line("await orders");

@@ -2,6 +2,10 @@
 #include "fake_server.hpp"
 #include "fault.hpp"
 
+#include <holdfast/fair_mutex.hpp>
+#include <holdfast/shared_mutex.hpp>
+
+#include <atomic>
 #include <thread>
 
 namespace holdfast::test {
@@ -98,6 +102,7 @@ TEST_F(outage, in_the_middle_of_a_wait_is_told_when_the_patience_is_over) {
   server_.stop();
   ASSERT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_EQ(failure_of([&] { (void)next.take(); }).code, errc::unreachable);
+  server_.start();  // or the holder's end waits for it
 }
 
 TEST_F(outage, is_told_to_a_call_without_a_limit_though_another_one_waits_for_the_server) {
@@ -112,6 +117,81 @@ TEST_F(outage, is_told_to_a_call_without_a_limit_though_another_one_waits_for_th
   EXPECT_FALSE(patient.done());
   server_.start();
   EXPECT_TRUE(eventually([&] { return patient.done(); }));
+}
+
+TEST_F(outage, is_not_told_to_a_call_without_a_limit_when_the_time_of_another_one_is_over) {
+  client redis{server_.url(), {.connect_timeout = 60s}};
+  mutex m{redis, "orders"};
+  ASSERT_TRUE(eventually([&] { return !failure_of([&] { m.acquire().release(); }).code; }));
+  server_.stop();
+  pending brief;
+  m.async_try_acquire_for(200ms, brief.handler());
+  pending lasting;
+  m.async_acquire(lasting.handler());
+  ASSERT_TRUE(eventually([&] { return brief.done(); }));
+  returns_for(lasting);
+}
+
+TEST_F(outage, ends_when_the_patience_of_a_caller_is_over_for_which_its_process_gives_the_lock_back) {
+  client redis{server_.url(), {.connect_timeout = 300ms, .patience = 1s, .reply_timeout = 300ms}};
+  fair_mutex m{redis, "orders", {.ttl = 60s}};
+  auto held = m.acquire();
+  pending next;
+  m.async_acquire(next.handler());
+  server_.stop();
+  ASSERT_EQ(redis.stats().waiting_now, 1u);
+  std::atomic<bool> given_back = false;
+  held.async_release([&](release_result) { given_back = true; });
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  EXPECT_EQ(failure_of([&] { (void)next.take(); }).code, errc::unreachable);
+  EXPECT_FALSE(given_back) << "it goes on until the ttl is over";
+  server_.start();
+  EXPECT_TRUE(eventually([&] { return given_back.load(); }));
+}
+
+TEST_F(outage, of_a_whole_ttl_is_told_to_whom_gave_the_lock_back_for_a_caller_of_its_process) {
+  client redis{server_.url(), brisk_};
+  fair_mutex m{redis, "orders", {.ttl = 1s}};
+  auto held = m.acquire();
+  pending next;
+  m.async_acquire(next.handler());
+  server_.stop();
+  std::atomic<bool> given_back = false;
+  held.async_release([&](release_result) { given_back = true; });
+  EXPECT_TRUE(eventually([&] { return given_back.load(); }));
+  EXPECT_FALSE(next.done()) << "it waits without a limit";
+  server_.start();
+  EXPECT_TRUE(eventually([&] { return next.done(); }));
+  EXPECT_TRUE(next.take());
+}
+
+/// They wait for the server, and others hear of their losses meanwhile.
+TEST_F(outage, in_a_callback_holds_up_no_news_of_other_leases) {
+  for (auto const renews : {false, true}) {
+    SCOPED_TRACE(renews);
+    client redis{server_.url(), with_long_timeouts()};
+    shared_mutex written{redis, "written", {.ttl = 5min}};
+    mutex brief{redis, "brief", {.ttl = 1s}};
+    auto held = brief.acquire();
+    std::atomic<bool> lost = false;
+    held.on_lost([&](loss_cause) { lost = true; });
+    std::atomic<bool> waits = false;
+    std::atomic<bool> done = false;
+    written.async_acquire([&](std::optional<lease> writer, std::exception_ptr const&) {
+      server_.freeze();
+      waits = true;
+      if (renews)
+        writer->renew();
+      else
+        written.downgrade(std::move(*writer)).release();
+      done = true;
+    });
+    ASSERT_TRUE(eventually([&] { return waits.load(); }));
+    EXPECT_TRUE(eventually([&] { return lost.load(); }));
+    EXPECT_FALSE(done);
+    server_.thaw();
+    EXPECT_TRUE(eventually([&] { return done.load(); }));
+  }
 }
 
 TEST_F(outage, is_none_where_no_further_try_can_help) {

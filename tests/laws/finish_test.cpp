@@ -176,6 +176,34 @@ TEST_P(finish, does_not_warn_about_a_lease_that_is_released) {
   EXPECT_EQ(warned, 0);
 }
 
+/// Who had it before may have had all renewals that it wanted.
+TEST(renewal_limit, is_none_of_the_next_caller_of_the_process) {
+  deployment_under_test server;
+  client redis{server.url(), with_long_timeouts({.cas = cas::lua})};
+  mutex limited{redis, "orders", {.ttl = 60s, .max_renewals = 1, .handoff_time = 1h}};
+  mutex lasting{redis, "orders", {.ttl = 60s, .handoff_time = 1h}};
+  pending wanted;
+  {
+    auto const before = lasting.acquire();
+    limited.async_acquire(wanted.handler());
+    ASSERT_TRUE(eventually([&] { return redis.stats().waiting_now == 1; }));
+  }
+  ASSERT_TRUE(eventually([&] { return wanted.done(); }));
+  auto first = std::move(*wanted.take());
+  auto const handed_over = redis.stats().handed_over;
+  first.renew();
+  pending next;
+  lasting.async_acquire(next.handler());
+  ASSERT_TRUE(eventually([&] { return redis.stats().waiting_now == 1 && first.remaining() < 59s; }));
+  auto const left = first.remaining();
+  first.release();
+  ASSERT_TRUE(eventually([&] { return next.done(); }));
+  auto const heir = next.take();
+  ASSERT_TRUE(heir);
+  ASSERT_EQ(redis.stats().handed_over, handed_over + 1);
+  EXPECT_TRUE(eventually([&] { return heir->remaining() > left; })) << "nobody renews it";
+}
+
 class told : public finish {};
 HOLDFAST_LAW_OF_MESSAGES(told);
 

@@ -129,6 +129,7 @@ void acquire_answers::on_failed(lock_queue& queue, failed const& failure, time_p
   // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
   contender.unconfirmed = contender.unconfirmed || failure.sent;
   contender.joined = contender.answered || contender.unconfirmed;
+  if (failure.sent) contender.note_told();
   if (!contender.endless && is_outage(*failure.reason) &&
       callers_.fail_impatient(queue, failure.reason, now)) {
     requests_.send(queue, now);  // the caller that the request was for waits for less than the others

@@ -21,6 +21,7 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
   lock_queue_ptr const pin{&queue};
   queue.contender->taken = true;
   if (queue.waiters.empty()) {
+    if (grant.token != 0 || queue.contender->policy.copied) queue.contender->note_told();
     contenders_.withdraw(queue, now);
     return;
   }
@@ -170,7 +171,8 @@ bool grants::hand_over(lock_queue& queue, lease_state& from, time_point now) noe
   auto const token = from.token() + step;
   lease_state_ptr const heir{new lease_state{&queue, next.options, from.number(), token}};
   heir->set_deadline(from.deadline());
-  heir->renew_at = from.renew_at;
+  heir->renew_at =
+      from.renew_at == time_point::max() ? now : from.renew_at;  // that one may have had all of its own
   heir->renewing = from.renewing;
   heir->provisional = from.provisional;
   heir->is_heir = true;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/contention/decisions.hpp"
+#include "engine/failure.hpp"
 
 namespace holdfast::engine {
 
@@ -38,7 +39,7 @@ void lease_ends::release_unkept(lease_state& lease, time_point now, release_hand
 }
 
 void lease_ends::release_lost(lease_state const& lease, time_point now, release_handler done) noexcept {
-  if (still_to_release(lease, now)) {
+  if (is_last_of_forced(lease) && still_to_release(lease, now)) {
     auto item = pending_releases_.item(lease, now);
     item.lost = true;
     pending_releases_.send(item, now, std::move(done));
@@ -74,6 +75,7 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     return;
   }
   if (lease.status() != lease_state::state::held) {
+    (void)is_last_of_forced(lease);
     if (done) done(release_result::lost);
     return;
   }
@@ -164,13 +166,16 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
     contender.joined = true;
     contender.contended = true;
     contender.answered = true;
+    contender.bounded = true;
+    auto const patience = client_.options.patience;
+    auto const give_up = patience.count() > 0 ? std::min(before.deadline, now + patience) : before.deadline;
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = requests_.next(queue, now);
     auto const owner = client_.owner_id(from.number());
     backend_.pass(
         queue.lock_recipe(), {.name = queue.name(), .owner = owner}, before.policy, next,
         [this, pending](answer<passed>&& result) { on_passed(*pending, result, boot_clock::now()); },
-        {.while_down = net::retry_policy::endless});
+        {.while_down = net::retry_policy::endless, .give_up = give_up});
   } catch (std::bad_alloc const&) {
     pending_releases_.send(before, now, pending ? std::move(pending->done) : std::move(done));
     contenders_.on_unsent(queue, number, now);
@@ -194,8 +199,14 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
       pending_releases_.send(pending.before, now, std::move(pending.done));
       if (wanted) replies_.on_refused(queue, *refusal, now);
     } else {
-      pending.report(release_result::unknown);
-      if (wanted) replies_.on_failed(queue, *result.failure(), now);
+      auto const& failure = *result.failure();
+      if (is_outage(*failure.reason) && now < pending.before.deadline) {
+        pending.before.copied = failure.sent;
+        pending_releases_.send(pending.before, now, std::move(pending.done));
+      } else {
+        pending.report(release_result::unknown);
+      }
+      if (wanted) replies_.on_failed(queue, failure, now);
     }
   } catch (std::bad_alloc const&) {
     pending.report(release_result::unknown);
@@ -222,6 +233,7 @@ void lease_ends::lose(lease_state& lease, loss_cause cause, time_point now) noex
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
   auto const was_holder = queue->lock_recipe().sharing != sharing::exclusive || queue->holder == &lease;
+  if (cause == loss_cause::forced) count_forced(lease);
   lose_alone(lease, cause, now);
   if (taken_away(cause)) {
     holders_.for_each_sharer(*queue, lease.number(), [this, cause, now](lease_state& sharer) {
@@ -230,6 +242,23 @@ void lease_ends::lose(lease_state& lease, loss_cause cause, time_point now) noex
     });
   }
   if (was_holder && !queue->waiters.empty() && !queue->contender) requests_.begin(*queue, now);
+}
+
+/// Where several share it, the others are at work still when the first one lets go.
+void lease_ends::count_forced(lease_state const& lease) noexcept try {
+  std::size_t sharers = 0;
+  holders_.for_each_sharer(lease.queue(), lease.number(), [&sharers](lease_state&) { ++sharers; });
+  if (sharers > 1) forced_[lease.number()] = sharers;
+} catch (std::bad_alloc const&) {
+  return;  // the first one gives it back
+}
+
+bool lease_ends::is_last_of_forced(lease_state const& lease) noexcept {
+  auto const known = forced_.find(lease.number());
+  if (known == forced_.end() || lease.cause() != loss_cause::forced) return true;
+  if (--known->second != 0) return false;
+  forced_.erase(known);
+  return true;
 }
 
 void lease_ends::take_back(lease_state const& lease, time_point now) noexcept {

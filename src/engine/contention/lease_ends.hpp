@@ -4,6 +4,7 @@
 #include <holdfast/client.hpp>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 
 #include "engine/contention/acquire_answers.hpp"
 #include "engine/delayed_calls.hpp"
@@ -77,6 +78,9 @@ class lease_ends {
   void on_passed(lock_queue& queue, passing& pending, passed const& found, time_point sent_at,
                  time_point now);
   void lose_alone(lease_state& lease, loss_cause cause, time_point now) noexcept;
+  void count_forced(lease_state const& lease) noexcept;
+  /// False: others that lost the same acquisition by force haven't let go yet.
+  [[nodiscard]] bool is_last_of_forced(lease_state const& lease) noexcept;
 
   reactor::loop& loop_;
   lock_backend& backend_;
@@ -96,6 +100,9 @@ class lease_ends {
   delayed_calls& delayed_;
   fast_path& fast_path_;
   moments* moments_;  ///< null: nobody wants to know
+  /// By the number of an acquisition that several share: how many of those that lost it by force are still to
+  /// let go.
+  std::unordered_map<std::uint64_t, std::size_t> forced_{};
 };
 
 }  // namespace holdfast::engine

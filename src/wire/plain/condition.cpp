@@ -43,15 +43,29 @@ std::string_view word_of(leaving why) {
       return "asks";
     case leaving::will_ask:
       return "will_ask";
+    case leaving::may_be_told:
+      return "may_be_told";
     case leaving::passes_on:
       break;
   }
   return "passes_on";
 }
 
+leaving leaving_for(departure why) noexcept {
+  switch (why) {
+    case departure::timed_out:
+      return leaving::will_ask;
+    case departure::may_be_told:
+      return leaving::may_be_told;
+    case departure::left:
+      break;
+  }
+  return leaving::passes_on;
+}
+
 call abandon(owned waiter, release_policy policy) {
-  auto const why = policy.why == departure::timed_out ? leaving::will_ask : leaving::passes_on;
-  return plain::leave({.name = seats.first(waiter.name), .owner = waiter.owner}, why, policy.publish);
+  return plain::leave({.name = seats.first(waiter.name), .owner = waiter.owner}, leaving_for(policy.why),
+                      policy.publish);
 }
 
 }  // namespace condition_calls

@@ -18,9 +18,10 @@ extern engine::recipe const condition;
 
 /// What becomes of a notification that a waiter hasn't heard when it leaves.
 enum class leaving : std::uint8_t {
-  asks,       ///< the waiter hears it from the reply: 0 if it waited until then
-  will_ask,   ///< the same by another request, and nothing by this one
-  passes_on,  ///< the next waiter is notified
+  asks,         ///< the waiter hears it from the reply: 0 if it waited until then
+  will_ask,     ///< the same by another request, and nothing by this one
+  passes_on,    ///< the next waiter is notified
+  may_be_told,  ///< the same, also if a reply has told the waiter, which came too late or was lost
 };
 [[nodiscard]] call leave(engine::owned lease, leaving why, engine::publishing mode);
 

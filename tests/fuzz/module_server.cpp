@@ -111,11 +111,26 @@ bool is_before(sorted_set::value_type const& one, sorted_set::value_type const& 
   return one.second != other.second ? one.second < other.second : one.first < other.first;
 }
 
-int to_first(abi::key* key, double /*least*/, double /*most*/, int /*open*/, int /*open*/) {
+/// Sets the iterator to the first of those that `follows`, or to none.
+template <class Predicate>
+bool to_first_of(abi::key* key, Predicate follows) {
   auto const* const set = data_of<sorted_set>(key->name);
   require(set != nullptr, "a sorted set is one");
-  key->member = std::ranges::min_element(*set, is_before)->first;
+  key->member.reset();
+  for (auto const& each : *set) {
+    if (follows(each) && (!key->member || is_before(each, *set->find(*key->member))))
+      key->member = each.first;
+  }
+  return key->member.has_value();
+}
+int to_first(abi::key* key, double least, double /*most*/, int open, int /*open*/) {
+  to_first_of(key, [&](auto const& each) { return open != 0 ? each.second > least : each.second >= least; });
   return abi::ok;
+}
+int to_next(abi::key* key) {
+  if (!key->member) return 0;
+  auto const from = *data_of<sorted_set>(key->name)->find(*key->member);
+  return to_first_of(key, [&](auto const& each) { return is_before(from, each); }) ? 1 : 0;
 }
 int to_last(abi::key* key, double /*least*/, double /*most*/, int /*open*/, int /*open*/) {
   auto const* const set = data_of<sorted_set>(key->name);
@@ -124,7 +139,8 @@ int to_last(abi::key* key, double /*least*/, double /*most*/, int /*open*/, int 
   return abi::ok;
 }
 abi::string* current(abi::key* key, double* score) {
-  *score = data_of<sorted_set>(key->name)->at(*key->member);
+  if (!key->member) return nullptr;
+  if (score != nullptr) *score = data_of<sorted_set>(key->name)->at(*key->member);
   return new abi::string{.text = *key->member};
 }
 
@@ -336,6 +352,7 @@ void fill_keys() {
   to.zset_first = to_first;
   to.zset_last = to_last;
   to.zset_current = current;
+  to.zset_next = to_next;
   to.zset_stop = [](abi::key* key) { key->member.reset(); };
   to.hash_set = hash_set;
   to.hash_get = hash_get;

@@ -88,10 +88,11 @@ struct client_stats {
 /// client. Callbacks should be short, because replies wait behind them. Callbacks of one client never run
 /// inside one another.
 ///
-/// A callback may wait for a lock (lock(), acquire(), try_…_for()). Callbacks behind it then go on in another
-/// thread, which the client starts if its own thread is the one that waits. At most 32 callbacks can wait
-/// like this. The next one, or one for which no thread can be started, gets
-/// std::errc::resource_deadlock_would_occur at once.
+/// A callback may wait for a lock (lock(), acquire(), try_…_for()), and for the answer to lease::renew() or
+/// to a downgrade. Callbacks behind it then go on in another thread, beside the rest of this one; the client
+/// starts that thread if its own is the one that waits. At most 32 callbacks can wait like this. The next
+/// one, or one for which no thread can be started, gets std::errc::resource_deadlock_would_occur at once if
+/// it waits for a lock; a renewal or downgrade waits all the same, and so do those behind it.
 ///
 /// A callback may run on any thread that is inside a call of this client: a thread that waits drives the
 /// client, and request_stop() of a token that the client was given is such a call, too. That call doesn't

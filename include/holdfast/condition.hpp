@@ -40,9 +40,10 @@ namespace holdfast {
 ///
 /// *Waiters that leave.* Who was notified in the moment in which its time was up is told that it was. If a
 /// wait is cancelled, or fails, or its client ends, after it was notified, and before it has heard that, the
-/// next one is notified in its place; so is the next one if its process has died, after 2 s. A process that
-/// had died before is passed over: at once, or, if the server can't know that (its machine is gone;
-/// wake::poll; a cluster before Redis 7), after ten times the waiter's client_options::recheck.
+/// next one is notified in its place; so is the next one if its process has died before it asked, after 2 s.
+/// A process that had died before the notification is passed over: at once, or, if the server can't know that
+/// (its machine is gone; wake::poll; a cluster before Redis 7), after ten times the waiter's
+/// client_options::recheck.
 ///
 /// *Not guaranteed.* A wait may end without a notification, as std's: when the server has lost its data, or
 /// another one took over that lacks the waiter; when the waiter couldn't reach the server for ten times its

@@ -22,7 +22,8 @@ namespace holdfast {
 ///   made on any thread, also before the event loop runs, when it has been stopped, and in one of its
 ///   handlers, which holds up the other handlers of that thread as any blocking call does.
 /// - A callback of this client can't wait for a lock: there is no thread for the callbacks behind it. It gets
-///   std::errc::resource_deadlock_would_occur at once. Handlers of Asio's aren't such callbacks.
+///   std::errc::resource_deadlock_would_occur at once. Those behind one that renews a lease, or downgrades
+///   it, wait for its answer. Handlers of Asio's aren't such callbacks.
 ///
 /// *Cost.* Three system calls a turn of the event loop, whatever has come by then: to wait for the
 /// descriptor, to look what has come, and to wait again. A blocking call wakes the event loop once. A thread

@@ -136,7 +136,8 @@ class HOLDFAST_EXPORT expiring_semaphore {
   }
 
   /// Gives back the permits of the lease with this id (lease::owner()), whichever process has it. Returns
-  /// `lost` if it has expired or was released before. Throws std::errc::invalid_argument unless it is such an
+  /// `lost` if it was released before, or expired and somebody needed its permits since; `released` also when
+  /// the connection broke and it can't be told. Throws std::errc::invalid_argument unless it is such an
   /// id. One request.
   release_result release(std::string_view id);
 

@@ -4,8 +4,8 @@
 -- doesn't. Who has them already (a request sent again, or a grant whose message it missed) keeps them, with a full ttl.
 -- Effects when granted: the owner in the set of the name, a fencing token taken, the owner out of the queue. Others for whom there
 -- is room, too, are let in and told.
--- Reply: granted, {token, 1}; busy, see busy_permits, the second and third -1 and 0 for "ask", also for an owner without a lease that
--- has given up; an error MISFIT when the key is something else.
+-- Reply: granted, {token, 1}; busy, see busy_permits, the second and third -1 and 0 for "ask", -2 and 0 for an owner without a lease
+-- that has given up, or had them taken away by force: it asks by another id; an error MISFIT when the key is something else.
 local lock = KEYS[1]
 local counter = KEYS[2]
 local queue = KEYS[3]
@@ -21,7 +21,7 @@ local grant_ms = ARGV[8]
 local publish = ARGV[9]
 -- @include lasting
 -- @include abandoned
-if abandoned and redis.call('EXISTS', abandoned) == 1 then return {-2, -1, 0, 0, '', -1, -1, 0} end
+if abandoned and redis.call('EXISTS', abandoned) == 1 then return {-2, -2, 0, 0, '', -1, -1, 0} end
 -- Enough are left, and nobody waits: here, before the functions are made, which cost more. Owners whose time is over may stay, since
 -- nobody needs their permits. Each number that is text already stays text: a script's numbers are written with all their digits.
 local there = redis.call('EXISTS', lock, queue, size)

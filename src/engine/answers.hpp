@@ -31,7 +31,8 @@ inline constexpr milliseconds without_ttl{-1};
 /// The lock has another holder.
 struct busy {
   milliseconds pttl{};      ///< of the holder; negative: without_ttl, it is gone already, or it isn't known
-  std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued
+  /// How many wait before us; -1: we are not queued; -2: this owner id gets nothing any more.
+  std::int64_t ahead = -1;
   std::int64_t ticket = 0;
   std::int64_t counter = 0;                ///< the newest token then: a later grant has a greater one
   std::string holder{};                    ///< the owner id, or what another library wrote

@@ -249,9 +249,9 @@ bool may_wait() noexcept {
 
 bool loop::pass_on(callbacks& rest) noexcept {
   lock const hold{mutex_};
+  if (outer_ && !stopping_) return false;
   deferred_.put_first(rest.batch);
   if (stopping_) return true;  // waits end at once now
-  if (outer_) return false;
   if (is_keeper() && !relieve()) return false;
   leave_to_keeper();
   return true;

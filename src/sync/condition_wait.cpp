@@ -1,5 +1,6 @@
 #include "sync/condition_wait.hpp"
 
+#include "engine/failure.hpp"
 #include "wire/plain/condition.hpp"
 
 namespace holdfast::sync {
@@ -48,7 +49,7 @@ void condition_wait::was_notified(engine::lease_state_ptr& notified) noexcept {
 
 bool condition_wait::goes_on_after(error const& failure) noexcept {
   missed(failure);
-  if (failure.code() != errc::cancelled && failure.code() != errc::unreachable) return false;
+  if (failure.code() != errc::cancelled && !engine::is_outage(failure)) return false;
   core_.lay_downs().abandon_wait(lease_, *seat_.queue());
   waits_ = false;
   return true;

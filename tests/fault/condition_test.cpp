@@ -266,6 +266,24 @@ TEST_F(condition_fault, gives_the_lock_back_when_it_is_in_doubt_whether_a_refuse
   EXPECT_TRUE(lock_.try_acquire_for(20s));
 }
 
+/// As behind a restart, and as when it can't be reached.
+TEST_F(condition_fault, has_the_lock_again_when_its_time_is_over_while_the_server_loads_its_data) {
+  client slow{proxy_.url(), with_long_timeouts({.recheck = 100ms, .cas = cas::lua})};
+  mutex lock{slow, "orders", {.ttl = 60s}};
+  condition changed{slow, "orders"};
+  std::atomic<bool> loading = false;
+  auto const decision = proxy_.decide_by([&loading](request const& r) {
+    return loading && r.name.find("EVAL") == 0 ? fate::error("LOADING Redis is loading the dataset in memory")
+                                               : fate::pass();
+  });
+  auto waits = wait(lock, changed, 2s);
+  ASSERT_TRUE(are_waiting(1));
+  loading = true;
+  EXPECT_TRUE(always(3s, [&] { return waits.wait_for(0s) != std::future_status::ready; }));
+  loading = false;
+  EXPECT_EQ(waits.get(), "ended");
+}
+
 TEST_F(condition_fault, goes_on_waiting_at_maxmemory) {
   auto waiter = wait(lock_, changed_);
   ASSERT_TRUE(are_listening(1));

@@ -52,6 +52,27 @@ TEST_F(lasting_permits_fault, takes_them_once) {
   });
 }
 
+/// By force, before it has heard that it has them. A copy of that request must not take them again, but its
+/// caller waits on.
+TEST_F(lasting_permits_fault, asks_anew_where_they_were_taken_away_before_it_heard) {
+  std::atomic<int> forced = 0;
+  auto const decision = proxy_.decide_by([this, &forced](request const& r) {
+    if (kind_of(r) == lua::acquire::source.sha1 && forced == 0) {
+      auto const owner = std::ranges::find_if(r.words, [](auto const& word) { return word.ends_with(":l"); });
+      if (owner != r.words.end() && ++forced == 1)
+        raw_.command({"SET", "{uploads}:holdfast_done:" + *owner, "forced 1", "PX", "600000"});
+    }
+    return fate::pass();
+  });
+  pending_wait granted;
+  uploads_.async_acquire(granted.handler());
+  EXPECT_TRUE(eventually([&] { return granted.succeeded(); }));
+  EXPECT_EQ(forced, 1);
+  EXPECT_EQ(other_.available(), 4);
+  uploads_.release();
+  EXPECT_TRUE(are_all_back());
+}
+
 TEST_F(lasting_permits_fault, gives_them_back_once) {
   at_every_harm(lua::give_back::source, [this] {
     uploads_.acquire(4);

@@ -3,6 +3,7 @@
 #include "fault.hpp"
 
 #include <holdfast/fair_mutex.hpp>
+#include <holdfast/semaphore.hpp>
 #include <holdfast/shared_mutex.hpp>
 
 #include <atomic>
@@ -130,6 +131,24 @@ TEST_F(outage, is_not_told_to_a_call_without_a_limit_when_the_time_of_another_on
   m.async_acquire(lasting.handler());
   ASSERT_TRUE(eventually([&] { return brief.done(); }));
   returns_for(lasting);
+}
+
+/// The one without a limit wants another number, and asks anew.
+TEST_F(outage, is_told_to_a_call_without_a_limit_also_when_the_time_of_another_one_was_over_first) {
+  for (auto const on : {wire::plain, wire::redisson}) {
+    client redis{server_.url(), {.connect_timeout = 400ms, .reply_timeout = 400ms, .wire = on}};
+    semaphore permits{redis, "permits " + std::to_string(static_cast<int>(on))};
+    ASSERT_TRUE(permits.try_set_permits(3));
+    server_.stop();
+    ASSERT_TRUE(eventually(
+        [&] { return failure_of([&] { (void)permits.try_acquire(); }).code == errc::unreachable; }));
+    pending_wait brief;
+    permits.async_try_acquire_for(200ms, brief.handler(), 2);
+    pending_wait lasting;
+    permits.async_acquire(lasting.handler());
+    EXPECT_TRUE(eventually([&] { return brief.done() && lasting.failed(); }));
+    server_.start();
+  }
 }
 
 TEST_F(outage, ends_when_the_patience_of_a_caller_is_over_for_which_its_process_gives_the_lock_back) {

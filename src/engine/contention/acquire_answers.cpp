@@ -10,6 +10,10 @@ namespace holdfast::engine {
 
 namespace {
 
+/// Permits without a lease were taken away by force, before their owner heard that it had them: it is given
+/// none any more, as a late copy must not take them again (busy::ahead).
+constexpr std::int64_t own_id_is_spent = -2;
+
 /// Whether a copy of the request may still be carried out.
 bool leaves_copies(answer<verdict> const& result) noexcept {
   return result.resent || (result.failure() != nullptr && result.failure()->sent);
@@ -81,6 +85,10 @@ void acquire_answers::on_verdict(lock_queue& queue, verdict const& found, time_p
 void acquire_answers::on_busy(lock_queue& queue, busy const& seen, time_point sent_at, time_point now) {
   lock_queue_ptr const pin{&queue};
   auto& contender = *queue.contender;
+  if (seen.ahead == own_id_is_spent && !queue.waiters.empty()) {
+    requests_.ask_anew(queue, now);
+    return;
+  }
   auto const asked_to_wait = seen.ahead >= 0;
   contender.last = {seen, now};
   contender.contended = true;
@@ -129,7 +137,6 @@ void acquire_answers::on_failed(lock_queue& queue, failed const& failure, time_p
   // It is unknown whether the request was carried out: withdrawing makes sure that it leaves no traces.
   contender.unconfirmed = contender.unconfirmed || failure.sent;
   contender.joined = contender.answered || contender.unconfirmed;
-  if (failure.sent) contender.note_told();
   if (!contender.endless && is_outage(*failure.reason) &&
       callers_.fail_impatient(queue, failure.reason, now)) {
     requests_.send(queue, now);  // the caller that the request was for waits for less than the others

@@ -99,7 +99,7 @@ acquire_request acquire_requests::next(lock_queue& queue, time_point now) {
 
 void acquire_requests::send(lock_queue& queue, time_point now) noexcept {
   if (asked_for_something_else(queue)) {
-    ask_anew(queue, now);
+    ask_anew(queue, now, queue.contender->answered);
     return;
   }
   auto& contender = *queue.contender;
@@ -222,12 +222,12 @@ bool acquire_requests::replace_contender(lock_queue& queue, time_point now) noex
   return true;
 }
 
-void acquire_requests::ask_anew(lock_queue& queue, time_point now) noexcept {
+void acquire_requests::ask_anew(lock_queue& queue, time_point now, bool answered) noexcept {
   auto const number = queue.contender->number;
   auto const policy = queue.contender->policy;
   contenders_.end(queue, now);
   pending_releases_.abandon(queue, number, policy, now);
-  begin(queue, now, true);
+  begin(queue, now, answered);
 }
 
 void acquire_requests::wait_for_wake_up(lock_queue& queue, busy const& reply, time_point now) {

@@ -51,8 +51,9 @@ class acquire_requests {
   /// new one joins the server's queue before the old one leaves, so that a grant which the old one has to
   /// give back goes to the first waiter by then.
   bool replace_contender(lock_queue& queue, time_point now) noexcept;
-  /// The grant isn't for the amount that the first caller wants: it is given back.
-  void ask_anew(lock_queue& queue, time_point now) noexcept;
+  /// The grant isn't for the amount that the first caller wants: it is given back. `answered`: the server has
+  /// replied before.
+  void ask_anew(lock_queue& queue, time_point now, bool answered = true) noexcept;
 
   /// Subscribes the contender to its channels if it has to, and arms the timer for the end of the holder's
   /// ttl or the next re-check. Where the channels are open already the contender asks once more instead.

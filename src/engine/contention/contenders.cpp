@@ -66,6 +66,7 @@ void contenders::withdraw(lock_queue& queue, time_point now) noexcept {
   auto const copy_does_harm = !queue.lock_recipe().leased || contender.in_place_of != 0;
   auto const may_be_taken = copy_does_harm && contender.policy.copied;
   auto const traces = contender.joined || contender.taken || may_be_taken;
+  if (contender.unconfirmed) contender.note_told();
   auto const policy = contender.policy;
   end(queue, now);
   if (traces) pending_releases_.abandon(queue, number, policy, now);

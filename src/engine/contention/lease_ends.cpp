@@ -75,8 +75,11 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     return;
   }
   if (lease.status() != lease_state::state::held) {
-    (void)is_last_of_forced(lease);
-    if (done) done(release_result::lost);
+    if (forced_.contains(lease.number())) {
+      release_lost(lease, now, std::move(done));  // the others have let go, perhaps
+    } else if (done) {
+      done(release_result::lost);
+    }
     return;
   }
   if (moments_ != nullptr)
@@ -200,7 +203,8 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
       if (wanted) replies_.on_refused(queue, *refusal, now);
     } else {
       auto const& failure = *result.failure();
-      if (is_outage(*failure.reason) && now < pending.before.deadline) {
+      auto const left_to_backend = backend_.viewer() != nullptr;  // etcd's, which sees to the key by itself
+      if (!left_to_backend && is_outage(*failure.reason) && now < pending.before.deadline) {
         pending.before.copied = failure.sent;
         pending_releases_.send(pending.before, now, std::move(pending.done));
       } else {

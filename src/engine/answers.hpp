@@ -30,7 +30,7 @@ inline constexpr milliseconds without_ttl{-1};
 
 /// The lock has another holder.
 struct busy {
-  milliseconds pttl{};      ///< of the holder; negative: without_ttl, it is gone already, or it isn't known
+  milliseconds pttl{};  ///< of the holder; negative: without_ttl, it is gone already, or it isn't known
   /// How many wait before us; -1: we are not queued; -2: this owner id gets nothing any more.
   std::int64_t ahead = -1;
   std::int64_t ticket = 0;

@@ -69,11 +69,11 @@ bool is_published(net::response const& response, std::string const& name, engine
   return response.reply.integer == 1;
 }
 
-/// After a try that failed: whether to try again with the same lease; false: the lease is lost. Throws if the
-/// campaign is over.
+/// After a try without an answer: whether to try again with the same lease; false: the lease is lost. Throws
+/// if the campaign is over.
 bool goes_on(error const& failure, lease const& leading, std::optional<time_point> const end,
              std::stop_token const& stop) {
-  if (failure.code() != errc::unreachable) throw error{failure};
+  if (!engine::is_outage(failure)) throw error{failure};
   if (!leading.valid()) return false;
   if (stop.stop_requested())
     throw error{errc::cancelled, "the campaign for \"" + leading.name() + "\" was cancelled"};
@@ -111,17 +111,19 @@ std::optional<lease> election_binding::campaign(std::string_view value, engine::
     if (!leading) return std::nullopt;
     if (has_value_in_lock(*this)) return leading;
     for (bool again = true; again;) {
+      std::optional<net::response> answer;
       try {
-        auto const response = core.requests().ask_until_ready(
-            publication(core, *leading, binding.name(), value), one_try(core, leading->remaining()));
-        if (is_published(response, binding.name(), core)) {
-          keep_published(core, *leading, binding.name(), value);
-          return leading;
-        }
-        again = false;
+        answer = core.requests().ask_until_ready(publication(core, *leading, binding.name(), value),
+                                                 one_try(core, leading->remaining()));
       } catch (error const& failure) {
         again = goes_on(failure, *leading, end, stop);
+        continue;
       }
+      if (is_published(*answer, binding.name(), core)) {
+        keep_published(core, *leading, binding.name(), value);
+        return leading;
+      }
+      again = false;
     }
   }
 }

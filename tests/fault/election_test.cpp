@@ -3,6 +3,8 @@
 
 #include <holdfast/election.hpp>
 
+#include <thread>
+
 #include "script/names.hpp"
 #include "scripts/election.hpp"
 #include "support/leader_log.hpp"
@@ -106,6 +108,43 @@ TEST_F(election_fault, ends_a_campaign_whose_value_cannot_be_published) {
   ASSERT_TRUE(eventually([&] { return campaign.done(); }));
   EXPECT_EQ(code_of([&] { (void)campaign.take(); }), errc::cancelled);
   EXPECT_TRUE(nothing_left_behind());
+}
+
+/// It restarts between the grant and the value, and the lease outlives that.
+TEST_F(election_fault, goes_on_with_a_campaign_while_the_server_loads_its_data) {
+  for (auto const waits : {false, true}) {
+    SCOPED_TRACE(waits);
+    client hasty_client{proxy_.url(), {.connect_timeout = 500ms, .reply_timeout = 500ms}};
+    election hasty{hasty_client, "e", {.ttl = 1h}};
+    std::atomic<bool> loading = false;
+    std::atomic<bool> begun = false;
+    auto const decision = proxy_.decide_by([&](request const& r) {
+      if (loading) return fate::error("LOADING Redis is loading the dataset in memory");
+      if (begun || kind_of(r) != election_lua::publish::source.sha1) return fate::pass();
+      begun = loading = true;
+      return fate::cut_before();
+    });
+    pending campaign;
+    std::jthread blocked;
+    if (waits) {
+      blocked = std::jthread{[&hasty, done = campaign.handler()]() mutable {
+        try {
+          done(hasty.campaign("a"), nullptr);
+        } catch (error const&) {
+          done(std::nullopt, std::current_exception());
+        }
+      }};
+    } else {
+      hasty.async_campaign("a", campaign.handler());
+    }
+    ASSERT_TRUE(eventually([&] { return begun.load(); }));
+    EXPECT_TRUE(always(2500ms, [&] { return !campaign.done(); }));
+    loading = false;
+    ASSERT_TRUE(eventually([&] { return campaign.done(); }));
+    auto const leading = campaign.take();
+    ASSERT_TRUE(leading);
+    EXPECT_EQ(value(), "a");
+  }
 }
 
 TEST_F(election_fault, tells_observers_that_messages_were_lost_at_the_re_check) {

@@ -124,7 +124,7 @@ struct contender : contender_hook {
   bool contended = false;       ///< the lock was busy, or comes from another caller of this process
   bool woken = false;           ///< a message came while a request was under way
   bool endless = false;         ///< only the end of an outage ends the last request
-  bool bounded = false;         ///< the patience of that caller does, whatever others wait for
+  bool bounded = false;         ///< a time does that isn't of all who wait
   bool acknowledged = false;    ///< by as many as the first caller wants; since the last request
   bool answered = false;        ///< the server has replied once: outages are waited out from now on
   int ghosts = 0;               ///< how often a ghost was cleared out of its way

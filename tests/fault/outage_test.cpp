@@ -168,6 +168,26 @@ TEST_F(outage, ends_when_the_patience_of_a_caller_is_over_for_which_its_process_
   EXPECT_TRUE(eventually([&] { return given_back.load(); }));
 }
 
+/// Until now the caller has waited for a holder of its process, and longer than that.
+TEST_F(outage, is_waited_out_as_long_as_the_patience_says_behind_a_holder_of_the_process) {
+  for (auto const is_given_back : {true, false}) {
+    SCOPED_TRACE(is_given_back);
+    client redis{server_.url(), {.connect_timeout = 300ms, .patience = 3s, .reply_timeout = 300ms}};
+    fair_mutex m{redis, "orders", {.ttl = 600ms}};
+    std::optional<lease> held;
+    ASSERT_TRUE(eventually([&] { return !failure_of([&] { held = m.acquire(); }).code; }));
+    pending next;
+    m.async_acquire(next.handler());
+    EXPECT_TRUE(always(3200ms, [&] { return !next.done(); }));
+    server_.stop();
+    if (is_given_back) held->async_release({});
+    EXPECT_TRUE(always(1500ms, [&] { return !next.done(); })) << "it is for the outage";
+    ASSERT_TRUE(eventually([&] { return next.done(); }));
+    EXPECT_EQ(failure_of([&] { (void)next.take(); }).code, errc::unreachable);
+    server_.start();
+  }
+}
+
 TEST_F(outage, of_a_whole_ttl_is_told_to_whom_gave_the_lock_back_for_a_caller_of_its_process) {
   client redis{server_.url(), brisk_};
   fair_mutex m{redis, "orders", {.ttl = 1s}};

@@ -149,7 +149,7 @@ void acquire_requests::try_send(lock_queue& queue, time_point now) {
   auto const& first = queue.waiters.front();
   auto const patience = patience_of(contender, first, client_.options.patience, now);
   contender.endless = patience.endless();
-  contender.bounded = patience.give_up != time_point::max();
+  contender.bounded = patience.of_first;
   scripting::send_options const send{.while_down = patience.while_down, .give_up = patience.give_up};
   presence_.introduce(now, send);
   if (first.options->wants_acknowledgement()) {

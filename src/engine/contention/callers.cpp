@@ -55,13 +55,14 @@ void callers::finish_tries(lock_queue& queue, std::shared_ptr<error const> const
 
 bool callers::fail_impatient(lock_queue& queue, std::shared_ptr<error const> const& reason,
                              time_point now) noexcept {
-  auto const bounded = queue.contender && queue.contender->bounded;
+  auto const& asking = *queue.contender;
   for (auto next = queue.waiters.begin(); next != queue.waiters.end();) {
     auto& caller = *next++;
-    // It waits for a server that can't be reached as long as a request of its own would, and has a timer.
+    // It waits for a server that can't be reached as long as a request of its own would: if the server has
+    // answered, from now on, and else it has a timer.
     auto const has_own_time =
-        bounded && caller.unlimited() && !caller.tries_only && caller.patient_until == time_point::min();
-    if (has_own_time || caller.patient_until > now) continue;
+        asking.answered || (caller.unlimited() && caller.patient_until == time_point::min());
+    if ((asking.bounded && has_own_time && !caller.tries_only) || caller.patient_until > now) continue;
     caller.failure = after_waiting(reason, now - caller.came_at);
     finish(caller, now);
   }

@@ -114,7 +114,11 @@ request_patience patience_of(contender const& asking, waiter const& first, milli
   if (asking.answered || first.patient_until == time_point::max())
     return {.while_down = retry_policy::endless,
             .give_up = patience.count() > 0 ? now + patience : time_point::max()};
-  if (first.patient_until > now) return {.while_down = retry_policy::endless, .give_up = first.patient_until};
+  if (first.patient_until > now)
+    return {.while_down = retry_policy::endless, .give_up = first.patient_until, .of_first = true};
+  // It has waited behind a holder of its process: that isn't what the patience is for.
+  if (patience.count() > 0 && !first.tries_only)
+    return {.while_down = retry_policy::endless, .give_up = now + patience};
   return {.while_down = first.tries_only ? retry_policy::little : retry_policy::steady};
 }
 

@@ -60,6 +60,7 @@ enum class grant_use {
 struct request_patience {
   net::retry_policy while_down = net::retry_policy::little;
   time_point give_up = time_point::max();
+  bool of_first = false;  ///< that is the time of the first caller, and others may wait for longer
 
   /// Only the end of an outage ends the request.
   [[nodiscard]] bool endless() const noexcept {

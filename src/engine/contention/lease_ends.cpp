@@ -75,8 +75,8 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
     return;
   }
   if (lease.status() != lease_state::state::held) {
-    if (forced_.contains(lease.number())) {
-      release_lost(lease, now, std::move(done));  // the others have let go, perhaps
+    if (lease.cause() == loss_cause::forced) {
+      release_lost(lease, now, std::move(done));  // what is taken away isn't kept
     } else if (done) {
       done(release_result::lost);
     }
@@ -169,9 +169,9 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
     contender.joined = true;
     contender.contended = true;
     contender.answered = true;
-    contender.bounded = true;
     auto const patience = client_.options.patience;
-    auto const give_up = patience.count() > 0 ? std::min(before.deadline, now + patience) : before.deadline;
+    contender.bounded = patience.count() == 0 || before.deadline < now + patience;
+    auto const give_up = contender.bounded ? before.deadline : now + patience;
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = requests_.next(queue, now);
     auto const owner = client_.owner_id(from.number());
@@ -203,8 +203,8 @@ void lease_ends::on_passed(passing& pending, answer<passed> const& result, time_
       if (wanted) replies_.on_refused(queue, *refusal, now);
     } else {
       auto const& failure = *result.failure();
-      auto const left_to_backend = backend_.viewer() != nullptr;  // etcd's, which sees to the key by itself
-      if (!left_to_backend && is_outage(*failure.reason) && now < pending.before.deadline) {
+      // The backend on etcd sees to the key by itself.
+      if (!client_.deployment.etcd && is_outage(*failure.reason) && now < pending.before.deadline) {
         pending.before.copied = failure.sent;
         pending_releases_.send(pending.before, now, std::move(pending.done));
       } else {

@@ -138,6 +138,7 @@ void connection::deliver(pipeline::batch&& answered) noexcept {
   }
   if (!taken && !answered.empty()) answer_with(failure, entry.request, std::move(entry.response));
   pipeline_.recycle(std::move(answered));
+  if (!leaves_because_.empty()) replace(std::exchange(leaves_because_, {}));
 }
 
 /// Makes the reply of a translated request. False: it isn't complete, or is said otherwise.

@@ -56,6 +56,9 @@ class connection final : public session, private doubt::covered {
     if (up()) drop(errc::unreachable, [&reason] { return reason; });
   }
 
+  /// The same when the reply at hand has been delivered.
+  void replace_soon(std::string reason) noexcept { leaves_because_ = std::move(reason); }
+
   /// Ends the connection, discards the refusal, and sends the request over the next connection, ahead of
   /// later requests. The request's response still tells whether it may have been carried out.
   void start_over(pipeline::batch&& refused, std::string const& reason) noexcept;
@@ -119,7 +122,8 @@ class connection final : public session, private doubt::covered {
   pipeline::batch held_longer_;  ///< the same, behind those: they wait for doubt::question::next
   refusal_handler refused_;
   std::function<void()> broken_;
-  bool was_up_ = false;    ///< until on_down
+  std::string leaves_because_{};  ///< see replace_soon()
+  bool was_up_ = false;           ///< until on_down
   time_point broke_at_{};  ///< the connection that was up; the clock's epoch: none was since, or one is
   bool counted_ = false;   ///< in the loop's interest
   bool expected_ = false;  ///< the server is known to exist

@@ -165,7 +165,7 @@ error handshake::failure() const { return {code_, reason_}; }
 handshake::step handshake::refused(request command, resp::reply const& reply) {
   auto const code = reply.error_code();
   auto const& text = reply.text;
-  if (code == "LOADING" || code == "BUSY" || code == "MASTERDOWN") {
+  if (reply.says_not_ready()) {
     fail(errc::refused, to_.display + " isn't ready: " + text);
     return step::not_ready;
   }

@@ -110,10 +110,11 @@ void pipeline::put_repeated_first() noexcept {
 
 void pipeline::go_on(batch&& request, exchange&& next) noexcept {
   auto& last = request.front().last;
+  auto const was_alone = last.now.alone;  // it is still so: nothing may come between the two
   last.now = std::move(next);
   last.goes_on = true;
   last.replies.clear();
-  going_on_.splice(going_on_.end(), request);
+  going_on_.splice(was_alone ? going_on_.begin() : going_on_.end(), request);
 }
 
 std::size_t pipeline::send_to(std::string& out, time_point now, translation* translator) {

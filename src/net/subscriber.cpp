@@ -30,6 +30,11 @@ void subscriber::listen(std::string const& channel, listener& receiver, kind mod
   if (!up()) open();
 }
 
+void subscriber::reopen() noexcept {
+  wanted_ = !unused();
+  if (wanted_ && !up()) open();
+}
+
 void subscriber::forget(std::string_view channel, kind mode) noexcept {
   auto const known = all(mode).find(channel);
   if (known == all(mode).end()) return;
@@ -85,7 +90,7 @@ void subscriber::gather(std::string& out) {
 void subscriber::on_reply(resp::reply&& reply) {
   heard_ = boot_clock::now();
   if (reply.is_error()) {
-    on_refused(reply.text);
+    on_refused(reply);
     return;
   }
   if (!reply.is_array() || reply.size() < 2) return;
@@ -142,8 +147,15 @@ void subscriber::on_confirmed(kind mode, std::string_view channel) {
   }
 }
 
-void subscriber::on_refused(std::string const& text) {
+void subscriber::on_refused(resp::reply const& reply) {
   if (unanswered_.empty()) return;  // a reply to PING: the connection is alive
+  // That is over soon, and says nothing of the channel. The next connection waits for it.
+  if (reply.says_not_ready()) {
+    drop(
+        errc::refused, [&] { return config().server.display + " isn't ready: " + reply.text; },
+        end::not_ready);
+    return;
+  }
   auto const refused = std::move(unanswered_.front());
   unanswered_.pop_front();
   auto& same_mode = all(refused.mode);
@@ -152,7 +164,7 @@ void subscriber::on_refused(std::string const& text) {
   auto& receiver = *known->second.receiver;
   same_mode.erase(known);
   close_unused();
-  notify([&] { receiver.on_refused(text); });
+  notify([&] { receiver.on_refused(reply.text); });
 }
 
 void subscriber::on_down(std::shared_ptr<error const> const& /*reason*/, end outcome) noexcept {

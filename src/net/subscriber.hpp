@@ -48,6 +48,9 @@ class subscriber final : public session {
   /// no effect.
   void listen(std::string const& channel, listener& receiver, kind mode = kind::plain);
 
+  /// Opens the connection again, if there are channels, and the server had refused it for good.
+  void reopen() noexcept;
+
   /// Ends the subscription of a channel.
   void forget(std::string_view channel, kind mode = kind::plain) noexcept;
 
@@ -78,7 +81,7 @@ class subscriber final : public session {
   void subscribe(kind mode, std::string const& channel, subscription& entry);
   void on_message(kind mode, resp::reply const& reply);
   void on_confirmed(kind mode, std::string_view channel);
-  void on_refused(std::string const& text);
+  void on_refused(resp::reply const& reply);
   void on_left(kind mode, std::string_view channel);
   void check_heartbeat() noexcept;
 

@@ -35,6 +35,11 @@ struct reply {
     return is_error() && error_code() == code;
   }
 
+  /// The server isn't ready: it loads its data, runs a long script, or has lost its master.
+  [[nodiscard]] bool says_not_ready() const noexcept {
+    auto const code = error_code();
+    return code == "LOADING" || code == "BUSY" || code == "MASTERDOWN";
+  }
   /// The first word of an error; empty for anything else.
   [[nodiscard]] std::string_view error_code() const noexcept {
     return is_error() ? std::string_view{text}.substr(0, text.find(' ')) : std::string_view{};

@@ -5,18 +5,21 @@
 #include <utility>
 
 #include "topology/deployment.hpp"
+#include "topology/of_replica.hpp"
 #include "topology/server_connections.hpp"
 
 namespace holdfast::topology {
 
 /// The server of the settings, or the one that their locator names. Has one connection for requests, one for
 /// requests followed by WAIT, which blocks its connection, and one for messages. Each is made when it is
-/// first needed.
+/// first needed. Where nobody else looks at refusals, a server that says that it is a replica is left: its
+/// name may belong to another one by now.
 class one_server : public deployment {
  public:
   one_server(reactor::loop& loop, net::settings const& config, client_stats& counts,
              server_connections::events handlers = {})
-      : requests_{loop, config, counts, std::move(handlers)}, messages_{loop, config, counts} {}
+      : requests_{loop, config, counts, leaving_replicas(std::move(handlers))},
+        messages_{loop, config, counts} {}
 
   void send(net::request&& request) override { requests_.over(request.role).send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return requests_.idle(); }
@@ -39,6 +42,17 @@ class one_server : public deployment {
   void believe() noexcept { requests_.believe(); }
 
  private:
+  [[nodiscard]] server_connections::events leaving_replicas(server_connections::events handlers) {
+    if (!handlers.refused) {
+      handlers.refused = [this](net::connection_role role, net::pipeline::batch const& requests) {
+        auto const& refusal = requests.front().response.reply;
+        if (is_of_replica(refusal)) requests_.over(role).replace_soon("this is a replica: " + refusal.text);
+        return false;
+      };
+    }
+    return handlers;
+  }
+
   server_connections requests_;
   net::subscriber messages_;
 };

@@ -3,6 +3,8 @@
 #include <string_view>
 #include <utility>
 
+#include "topology/of_replica.hpp"
+
 namespace holdfast::topology {
 namespace {
 
@@ -22,8 +24,7 @@ enum class meaning {
 meaning meaning_of(resp::reply const& refusal) {
   auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
   auto const code = refusal.error_code();
-  // Redis before 7 embeds the error of a script's command in an error of its own.
-  if (code == "READONLY" || code == "MASTERDOWN" || has("-READONLY ")) return meaning::demoted;
+  if (is_of_replica(refusal)) return meaning::demoted;
   if (code == "UNBLOCKED" || has("WAIT cannot be used with replica") ||
       has("WAITAOF cannot be used with replica")) {
     return meaning::demoted_meanwhile;

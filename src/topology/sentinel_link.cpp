@@ -149,7 +149,10 @@ void sentinel_link::finish() noexcept {
   switched_ = switched_ && again_;
   trouble_ = std::move(next_trouble_);
   view_.reset();
-  if (!trouble_) view_ = std::move(next_);
+  if (!trouble_) {
+    view_ = std::move(next_);
+    messages_.reopen();  // what it had refused for good, as a sentinel without its password, may be mended
+  }
   changed_ = view_ && (!previous_ || previous_->first != view_->master || previous_->second != view_->epoch);
   try {
     if (view_) previous_ = {view_->master, view_->epoch};

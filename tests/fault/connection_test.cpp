@@ -54,6 +54,29 @@ class connection_fault : public fault {
   }
 };
 
+/// By a long script, say. That isn't a right that is missing.
+TEST_F(connection_fault, hears_messages_although_the_server_was_busy_when_it_subscribed) {
+  flaky_proxy proxy{server_.socket_path()};
+  client holder{server_.url(), with_long_timeouts()};
+  for (auto const way : {wake::automatic, wake::inbox}) {
+    proxy.once(
+        [](request const& r) {
+          return r.name == "SUBSCRIBE" && r.words.back().find("{orders}:") != std::string::npos;
+        },
+        fate::error("BUSY Redis is busy running a script. You can only call SCRIPT KILL"));
+    client redis{proxy.url(), with_long_timeouts({.recheck = 30s})};
+    mutex wanted{redis, "orders", {.wake = way}};
+    auto held = mutex(holder, "orders").acquire();
+    waiter next{wanted};
+    auto const inbox = "{orders}:holdfast_inbox:" + redis.uuid();
+    ASSERT_TRUE(
+        eventually([&] { return raw_.command({"PUBSUB", "NUMSUB", inbox}).elements.at(1).integer == 1; }));
+    held.release();
+    ASSERT_TRUE(eventually([&] { return next.done(); }));
+    EXPECT_TRUE(next.take().valid());
+  }
+}
+
 TEST_F(connection_fault, ends_a_request_on_which_the_other_side_always_hangs_up) {
   flaky_proxy proxy{server_.socket_path()};
   proxy.decide([](request const& r) {

@@ -100,6 +100,24 @@ TEST(pipeline, writes_nothing_behind_what_must_be_alone) {
   EXPECT_EQ(send_all(requests, language), "yb");
 }
 
+/// Another transaction in between would end its watch.
+TEST(pipeline, writes_nothing_between_what_must_be_alone_and_what_follows_it) {
+  pipeline requests;
+  two_exchanges language;
+  add_script(requests, "a");
+  EXPECT_EQ(send_all(requests, language), "x");
+  language.alone = true;
+  add_script(requests, "a");
+  EXPECT_EQ(send_all(requests, language), "x");
+  for (auto const* const bytes : {"of the first", "of the one alone"}) {
+    pipeline::batch half;
+    EXPECT_TRUE(requests.match(reply_of("1"), half));
+    EXPECT_TRUE(requests.match(reply_of("2"), half));
+    requests.go_on(std::move(half), {.bytes = bytes});
+  }
+  EXPECT_EQ(send_all(requests, language), "of the one aloneof the first");
+}
+
 /// Requests "a", of which each is half done.
 void do_half(pipeline& requests, holdfast::net::translation& language, int count, bool alone = false) {
   for (auto i = 0; i != count; ++i) add_script(requests, "a");

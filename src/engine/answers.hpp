@@ -28,11 +28,14 @@ struct granted {
 /// PTTL of a key that has none.
 inline constexpr milliseconds without_ttl{-1};
 
+/// For busy::ahead: permits without a lease were taken away by force, before their owner heard that it had
+/// them. Its id is given none any more, as a late copy must not take them again.
+inline constexpr std::int64_t own_id_is_spent = -2;
+
 /// The lock has another holder.
 struct busy {
-  milliseconds pttl{};  ///< of the holder; negative: without_ttl, it is gone already, or it isn't known
-  /// How many wait before us; -1: we are not queued; -2: this owner id gets nothing any more.
-  std::int64_t ahead = -1;
+  milliseconds pttl{};      ///< of the holder; negative: without_ttl, it is gone already, or it isn't known
+  std::int64_t ahead = -1;  ///< how many wait before us; -1: we are not queued; or own_id_is_spent
   std::int64_t ticket = 0;
   std::int64_t counter = 0;                ///< the newest token then: a later grant has a greater one
   std::string holder{};                    ///< the owner id, or what another library wrote

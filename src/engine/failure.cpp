@@ -11,13 +11,12 @@
 #include "engine/lock_queue.hpp"
 #include "engine/record.hpp"
 #include "net/deployment_url.hpp"
+#include "resp/reply.hpp"
 #include "script/acl.hpp"
 #include "script/names.hpp"
 
 namespace holdfast::engine {
 namespace {
-
-constexpr std::array<std::string_view, 4> transient_codes{"LOADING", "BUSY", "TRYAGAIN", "MASTERDOWN"};
 
 struct advice {
   std::string_view code;
@@ -49,8 +48,8 @@ std::string_view first_word(std::string_view refusal) noexcept {
 }
 
 bool is_transient(std::string_view refusal) noexcept {
-  return std::find(transient_codes.begin(), transient_codes.end(), first_word(refusal)) !=
-         transient_codes.end();
+  auto const code = first_word(refusal);
+  return code == "TRYAGAIN" || resp::is_not_ready(code);
 }
 
 bool about_rights(std::string_view refusal) noexcept {

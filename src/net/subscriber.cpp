@@ -26,8 +26,7 @@ void subscriber::listen(std::string const& channel, listener& receiver, kind mod
       throw;
     }
   }
-  wanted_ = true;
-  if (!up()) open();
+  reopen();
 }
 
 void subscriber::reopen() noexcept {

@@ -17,6 +17,11 @@ enum class kind : std::uint8_t {
   array,
 };
 
+/// The first word of an error of a server that loads its data, runs a long script, or has lost its master.
+[[nodiscard]] constexpr bool is_not_ready(std::string_view code) noexcept {
+  return code == "LOADING" || code == "BUSY" || code == "MASTERDOWN";
+}
+
 /// One reply, with its elements.
 struct reply {
   kind type = kind::nil;
@@ -35,11 +40,8 @@ struct reply {
     return is_error() && error_code() == code;
   }
 
-  /// The server isn't ready: it loads its data, runs a long script, or has lost its master.
-  [[nodiscard]] bool says_not_ready() const noexcept {
-    auto const code = error_code();
-    return code == "LOADING" || code == "BUSY" || code == "MASTERDOWN";
-  }
+  /// See is_not_ready().
+  [[nodiscard]] bool says_not_ready() const noexcept { return is_not_ready(error_code()); }
   /// The first word of an error; empty for anything else.
   [[nodiscard]] std::string_view error_code() const noexcept {
     return is_error() ? std::string_view{text}.substr(0, text.find(' ')) : std::string_view{};

@@ -70,6 +70,24 @@ TEST_F(refusal, by_a_real_replica_and_a_real_full_server_is_reported) {
   EXPECT_EQ(lock_.acquire().release(), release_result::released);
 }
 
+/// Behind its name there may be another server by now.
+TEST_F(refusal, by_a_replica_ends_the_connection) {
+  client redis{server_.url(), with_long_timeouts()};
+  mutex m{redis, "orders", {.ttl = 60s}};
+  m.acquire().release();
+  auto held = m.acquire();
+  auto const before = redis.stats().connects;
+  raw_.command({"REPLICAOF", "127.0.0.1", "1"});
+  EXPECT_EQ(code_of([&] { held.renew(); }), errc::refused);
+  ASSERT_TRUE(eventually([&] {
+    (void)failure_of([&] { held.renew(); });
+    return redis.stats().connects > before;
+  }));
+  raw_.command({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(eventually([&] { return !failure_of([&] { held.renew(); }).code; }));
+  EXPECT_EQ(held.release(), release_result::released);
+}
+
 TEST_F(refusal, because_the_server_is_loading_is_waited_out) {
   lock_.acquire().release();
   for (auto const* words :
@@ -313,24 +331,6 @@ TEST_F(rights, taken_from_the_inbox_by_a_proxy_without_pubsub_make_it_poll) {
   client inbox_client{proxy.url(), with_long_timeouts({.wake = wake::inbox})};
   mutex inbox_mutex{inbox_client, "orders"};
   EXPECT_NE(failure_of([&] { (void)inbox_mutex.try_acquire_for(20s); }).code, std::error_code{});
-}
-
-/// Behind its name there may be another server by now.
-TEST_F(refusal, by_a_replica_ends_the_connection) {
-  client redis{server_.url(), with_long_timeouts()};
-  mutex m{redis, "orders", {.ttl = 60s}};
-  m.acquire().release();
-  auto held = m.acquire();
-  auto const before = redis.stats().connects;
-  raw_.command({"REPLICAOF", "127.0.0.1", "1"});
-  EXPECT_EQ(code_of([&] { held.renew(); }), errc::refused);
-  ASSERT_TRUE(eventually([&] {
-    (void)failure_of([&] { held.renew(); });
-    return redis.stats().connects > before;
-  }));
-  raw_.command({"REPLICAOF", "NO", "ONE"});
-  EXPECT_TRUE(eventually([&] { return !failure_of([&] { held.renew(); }).code; }));
-  EXPECT_EQ(held.release(), release_result::released);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdarg>
 #include <memory>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string_view>
 
@@ -116,11 +117,10 @@ template <class Predicate>
 bool to_first_of(abi::key* key, Predicate follows) {
   auto const* const set = data_of<sorted_set>(key->name);
   require(set != nullptr, "a sorted set is one");
+  auto those = *set | std::views::filter(follows);
+  auto const first = std::ranges::min_element(those, is_before);
   key->member.reset();
-  for (auto const& each : *set) {
-    if (follows(each) && (!key->member || is_before(each, *set->find(*key->member))))
-      key->member = each.first;
-  }
+  if (first != those.end()) key->member = first->first;
   return key->member.has_value();
 }
 int to_first(abi::key* key, double least, double /*most*/, int open, int /*open*/) {

@@ -10,10 +10,6 @@ namespace holdfast::engine {
 
 namespace {
 
-/// Permits without a lease were taken away by force, before their owner heard that it had them: it is given
-/// none any more, as a late copy must not take them again (busy::ahead).
-constexpr std::int64_t own_id_is_spent = -2;
-
 /// Whether a copy of the request may still be carried out.
 bool leaves_copies(answer<verdict> const& result) noexcept {
   return result.resent || (result.failure() != nullptr && result.failure()->sent);

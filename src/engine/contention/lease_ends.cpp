@@ -169,16 +169,16 @@ void lease_ends::pass(lock_queue& queue, lease_state const& from, time_point now
     contender.joined = true;
     contender.contended = true;
     contender.answered = true;
-    auto const patience = client_.options.patience;
-    contender.bounded = patience.count() == 0 || before.deadline < now + patience;
-    auto const give_up = contender.bounded ? before.deadline : now + patience;
+    auto const patience = patience_of(contender, queue.waiters.front(), client_.options.patience, now);
+    contender.bounded = before.deadline < patience.give_up;
+    auto const give_up = std::min(before.deadline, patience.give_up);
     pending = std::make_shared<passing>(before, number, std::move(done));
     auto const next = requests_.next(queue, now);
     auto const owner = client_.owner_id(from.number());
     backend_.pass(
         queue.lock_recipe(), {.name = queue.name(), .owner = owner}, before.policy, next,
         [this, pending](answer<passed>&& result) { on_passed(*pending, result, boot_clock::now()); },
-        {.while_down = net::retry_policy::endless, .give_up = give_up});
+        {.while_down = patience.while_down, .give_up = give_up});
   } catch (std::bad_alloc const&) {
     pending_releases_.send(before, now, pending ? std::move(pending->done) : std::move(done));
     contenders_.on_unsent(queue, number, now);

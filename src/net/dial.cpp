@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
@@ -51,8 +52,7 @@ stream_socket open_socket(asio::io_context& io, asio::generic::stream_protocol c
 
 }  // namespace
 
-dial::dial(asio::io_context& io, endpoint to)
-    : io_{io}, to_{std::move(to)}, name_{name_of(to_)}, socket_{io} {}
+dial::dial(asio::io_context& io, endpoint to) : io_{io}, to_{std::move(to)}, name_{name_of(to_)} {}
 
 void dial::start(handler done) {
   std::lock_guard const hold{mutex_};
@@ -69,62 +69,80 @@ void dial::start(handler done) {
 }
 
 void dial::resolved(std::string const& failure, std::vector<resolved_address> found) {
-  if (!failure.empty()) return finish("resolve " + to_.host + ": " + failure);
-  std::lock_guard const hold{mutex_};
+  std::unique_lock hold{mutex_};
   if (cancelled_) return;
   resolution_.reset();
+  if (!failure.empty()) return finish(std::move(hold), "resolve " + to_.host + ": " + failure);
   addresses_ = std::move(found);
   try_next();
 }
 
 /// Under the lock; there is a next address.
 void dial::try_next() {
-  auto const& next = addresses_[next_];
+  attempts_.reserve(addresses_.size());
+  auto const which = attempts_.size();
+  auto const& next = addresses_[which].socket_address;
   boost::system::error_code failure;
-  socket_ = open_socket(io_, next.socket_address.protocol(), failure);
+  attempts_.push_back(open_socket(io_, next.protocol(), failure));
   if (failure) {
-    asio::post(io_, [self = shared_from_this(), failure] { self->connected(failure); });
-    return;
+    asio::post(io_, [self = shared_from_this(), which, failure] { self->connected(which, failure); });
+  } else {
+    attempts_[which].async_connect(
+        next, [self = shared_from_this(), which](auto outcome) { self->connected(which, outcome); });
   }
-  socket_.async_connect(next.socket_address,
-                        [self = shared_from_this()](auto outcome) { self->connected(outcome); });
+  if (attempts_.size() < addresses_.size()) try_next_in_a_while();
 }
 
-void dial::connected(boost::system::error_code failure) {
-  {
-    std::lock_guard const hold{mutex_};
-    if (cancelled_) return;
-    if (failure) {
-      boost::system::error_code ignored;
-      socket_.close(ignored);
-      auto const& text = addresses_[next_].text;
-      if (!failures_.empty()) failures_ += "; ";
-      if (text != name_) failures_ += text + ": ";
-      failures_ += failure.message();
-      if (failure == boost::system::errc::too_many_files_open)
-        failures_ += " (raise the number of files that this process may have open: ulimit -n)";
-      if (next_ + 1 < addresses_.size()) {
-        ++next_;
-        return try_next();
-      }
-    } else {
-      failures_.clear();
-      tune(socket_, to_.transport);
-    }
-  }
-  finish(failure ? "connect to " + name_ + ": " + failures_ : std::string{});
+/// Under the lock. Replaces the time that was set for an earlier address.
+void dial::try_next_in_a_while() {
+  if (!next_is_due_) next_is_due_.emplace(io_);
+  next_is_due_->expires_after(attempt_delay);
+  next_is_due_->async_wait([self = shared_from_this(), tried = attempts_.size()](auto aborted) {
+    std::lock_guard const hold{self->mutex_};
+    if (!aborted && self->done_ && self->attempts_.size() == tried) self->try_next();
+  });
 }
 
-void dial::finish(std::string const& failure) {
+void dial::connected(std::size_t which, boost::system::error_code failure) {
+  std::unique_lock hold{mutex_};
+  if (!done_) return;  // cancelled, or another address was faster
+  if (!failure) {
+    connected_ = which;
+    tune(attempts_[which], to_.transport);
+    return finish(std::move(hold), {});
+  }
+  note(which, failure);
+  if (attempts_.size() < addresses_.size()) return try_next();
+  if (std::ranges::none_of(attempts_, &stream_socket::is_open))
+    finish(std::move(hold), "connect to " + name_ + ": " + failures_);
+}
+
+/// Under the lock.
+void dial::note(std::size_t which, boost::system::error_code failure) {
+  boost::system::error_code ignored;
+  attempts_[which].close(ignored);
+  auto const& text = addresses_[which].text;
+  if (!failures_.empty()) failures_ += "; ";
+  if (text != name_) failures_ += text + ": ";
+  failures_ += failure.message();
+  if (failure == boost::system::errc::too_many_files_open)
+    failures_ += " (raise the number of files that this process may have open: ulimit -n)";
+}
+
+void dial::finish(std::unique_lock<std::mutex> hold, std::string const& failure) {
   stream_socket socket{io_};
-  handler done;
-  {
-    std::lock_guard const hold{mutex_};
-    if (failure.empty()) socket = std::move(socket_);
-    resolution_.reset();
-    std::swap(done, done_);
-  }
+  if (connected_ != none) socket = std::move(attempts_[connected_]);
+  end_attempts();
+  resolution_.reset();
+  auto const done = std::exchange(done_, {});
+  hold.unlock();
   if (done) done(failure, std::move(socket));
+}
+
+/// Under the lock.
+void dial::end_attempts() noexcept {
+  attempts_.clear();
+  next_is_due_.reset();
 }
 
 void dial::cancel() noexcept {
@@ -132,8 +150,7 @@ void dial::cancel() noexcept {
   std::lock_guard const hold{mutex_};
   if (cancelled_) return;
   cancelled_ = true;
-  boost::system::error_code ignored;
-  socket_.close(ignored);
+  end_attempts();
   auto const resolving = std::exchange(resolution_, nullptr);
   if (resolving) resolving->cancel();
   std::swap(done, done_);
@@ -155,7 +172,11 @@ void dial::post_cancelled(handler& done, std::string const& doing) {
 
 std::string dial::peer() const {
   std::lock_guard const hold{mutex_};
-  return addresses_.empty() ? name_ : addresses_[next_].text;
+  if (addresses_.empty()) return name_;
+  if (connected_ != none) return addresses_[connected_].text;
+  auto const tried = std::ranges::find_if(attempts_, &stream_socket::is_open);
+  return tried == attempts_.end() ? name_
+                                  : addresses_[static_cast<std::size_t>(tried - attempts_.begin())].text;
 }
 
 }  // namespace holdfast::net

@@ -2,6 +2,7 @@
 
 #include <netdb.h>
 
+#include <boost/asio/execution_context.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -9,6 +10,7 @@
 #include <boost/asio/post.hpp>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -33,10 +35,10 @@ resolved_address to_resolved(tcp::endpoint const& socket_address) {
 
 struct lookup_result {
   std::string failure;
-  std::vector<resolved_address> found;
+  std::vector<tcp::endpoint> found;  ///< without a port
 };
 
-lookup_result look_up(std::string const& host, std::uint16_t port) {
+lookup_result look_up(std::string const& host) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -52,34 +54,17 @@ lookup_result look_up(std::string const& host, std::uint16_t port) {
     if (each->ai_addrlen > socket_address.capacity()) continue;
     std::memcpy(socket_address.data(), each->ai_addr, each->ai_addrlen);
     socket_address.resize(each->ai_addrlen);
-    socket_address.port(port);
-    result.found.push_back(to_resolved(socket_address));
+    result.found.push_back(socket_address);
   }
   if (result.found.empty()) result.failure = "Host not found";
   return result;
 }
 
-class threaded_resolution final : public resolution,
-                                  public std::enable_shared_from_this<threaded_resolution> {
+/// One who waits for a look-up.
+class asker final : public resolution, public std::enable_shared_from_this<asker> {
  public:
-  threaded_resolution(asio::io_context& io, handler done)
-      : io_{&io}, work_{asio::make_work_guard(io)}, done_{std::move(done)} {}
-
-  void start(std::string host, std::uint16_t port) {
-    try {
-      start_quiet_thread([self = shared_from_this(), host = std::move(host), port] {
-        lookup_result result;
-        try {
-          result = look_up(host, port);
-        } catch (std::exception const&) {
-          result.failure = "out of memory";
-        }
-        self->deliver(std::move(result));
-      }).detach();
-    } catch (std::system_error const& failure) {
-      deliver({std::string{"no thread to ask in ("} + failure.what() + "); " + advice_about_threads, {}});
-    }
-  }
+  asker(asio::io_context& io, std::uint16_t port, handler done)
+      : io_{&io}, work_{asio::make_work_guard(io)}, port_{port}, done_{std::move(done)} {}
 
   void cancel() noexcept override {
     handler unused;  // destroyed after the lock is released: it may own the caller
@@ -89,11 +74,20 @@ class threaded_resolution final : public resolution,
     std::swap(unused, done_);
   }
 
- private:
-  void deliver(lookup_result result) noexcept {
+  [[nodiscard]] bool waits() const noexcept {
+    std::lock_guard const hold{mutex_};
+    return io_ != nullptr;
+  }
+
+  void deliver(lookup_result const& result) noexcept {
     std::lock_guard const hold{mutex_};
     if (!io_) return;
-    result_ = std::move(result);
+    try {
+      failure_ = result.failure;
+      for (auto const& each : result.found) found_.push_back(to_resolved({each.address(), port_}));
+    } catch (std::exception const&) {
+      failure_ = "out of memory";
+    }
     reactor::post(*io_, reactor::in_room{&room_, [self = shared_from_this()] {
                                            handler done;
                                            {
@@ -102,19 +96,78 @@ class threaded_resolution final : public resolution,
                                              std::lock_guard const wait{self->mutex_};
                                              std::swap(done, self->done_);
                                            }
-                                           if (done)
-                                             done(self->result_.failure, std::move(self->result_.found));
+                                           if (done) done(self->failure_, std::move(self->found_));
                                          }});
     io_ = nullptr;
     work_.reset();
   }
 
-  std::mutex mutex_;
+ private:
+  mutable std::mutex mutex_;
   asio::io_context* io_;  ///< null once it may be gone
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work_;
+  std::uint16_t const port_;
   handler done_;
-  lookup_result result_;
+  std::string failure_;
+  std::vector<resolved_address> found_;
   reactor::room_for_one room_;
+};
+
+/// Those who wait for each host that is being looked up: who comes meanwhile waits with them, so that a name
+/// service that hangs costs one thread for a host, not one for each attempt to connect.
+class look_ups : public std::enable_shared_from_this<look_ups> {
+ public:
+  void add(std::string const& host, std::shared_ptr<asker> const& one) {
+    std::lock_guard const hold{mutex_};
+    auto const [under_way, is_first] = askers_.try_emplace(host);
+    auto& waiting = under_way->second;
+    std::erase_if(waiting, [](auto const& each) { return !each->waits(); });
+    try {
+      waiting.push_back(one);
+      if (is_first)
+        start_quiet_thread([self = shared_from_this(), host] { self->look_up_in_thread(host); }).detach();
+    } catch (std::system_error const& failure) {
+      askers_.erase(under_way);
+      one->deliver(
+          {std::string{"no thread to ask in ("} + failure.what() + "); " + advice_about_threads, {}});
+    } catch (...) {
+      if (is_first) askers_.erase(under_way);
+      throw;
+    }
+  }
+
+ private:
+  void look_up_in_thread(std::string const& host) noexcept {
+    lookup_result result;
+    try {
+      result = look_up(host);
+    } catch (std::exception const&) {
+      result.failure = "out of memory";
+    }
+    std::unique_lock hold{mutex_};
+    auto const found = askers_.extract(host);
+    hold.unlock();
+    for (auto const& each : found.mapped()) each->deliver(result);
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::vector<std::shared_ptr<asker>>> askers_;
+};
+
+/// A look-up may outlast the io_context, so this only holds what its thread holds, too.
+class look_ups_of : public asio::execution_context::service {
+ public:
+  using key_type = look_ups_of;
+  static inline asio::execution_context::id id{};
+
+  explicit look_ups_of(asio::execution_context& io) : service{io} {}
+
+  [[nodiscard]] look_ups& get() const noexcept { return *look_ups_; }
+
+ private:
+  void shutdown() noexcept override {}
+
+  std::shared_ptr<look_ups> const look_ups_ = std::make_shared<look_ups>();
 };
 
 }  // namespace
@@ -136,9 +189,9 @@ std::vector<resolved_address> known_addresses(endpoint const& to) {
 }
 
 std::shared_ptr<resolution> resolve(asio::io_context& io, endpoint const& to, resolution::handler done) {
-  auto const query = std::make_shared<threaded_resolution>(io, std::move(done));
-  query->start(to.host, to.port);
-  return query;
+  auto one = std::make_shared<asker>(io, to.port, std::move(done));
+  asio::use_service<look_ups_of>(io).get().add(to.host, one);
+  return one;
 }
 
 }  // namespace holdfast::net

@@ -34,8 +34,9 @@ class resolution {
   virtual void cancel() noexcept = 0;
 };
 
-/// Resolves in a thread of its own, which is never joined: getaddrinfo can't be interrupted and may take half
-/// a minute. Asio's own resolver would block the io_context's destructor, hence exit(), for as long.
+/// Resolves in a thread, which is never joined: getaddrinfo can't be interrupted and may take half a minute.
+/// Those who ask for the same host meanwhile share its answer. Asio's own resolver would block the
+/// io_context's destructor, hence exit(), for as long.
 [[nodiscard]] std::shared_ptr<resolution> resolve(boost::asio::io_context& io, endpoint const& to,
                                                   resolution::handler done);
 

@@ -180,9 +180,11 @@ void sentinel_locator::on_answered(sentinel_link& link) {
 /// Ends the round if there is nothing left to wait for.
 void sentinel_locator::conclude() {
   auto const best = verdict();
-  if ((best && best->settled) || !any_link_asking()) {
+  auto const settled = best && best->settled;
+  // In doubt the others are waited for, too: one may have heard of a failover since the majority answered.
+  if ((settled && doubts_ == doubts::none) || !any_link_asking()) {
     end_round();
-  } else if (best && any_session_waiting()) {
+  } else if (settled || (best && any_session_waiting())) {
     auto const limit = boot_clock::now() + grace;
     if (limit < round_timer_.when()) loop_.arm(round_timer_, limit);
   }

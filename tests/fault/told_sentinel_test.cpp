@@ -301,6 +301,22 @@ TEST_F(late_sentinel, master_that_answers_late_is_believed_if_it_still_is_the_ma
   }
 }
 
+/// It may know more than the majority that has answered.
+TEST_F(late_sentinel, master_that_answers_late_is_not_believed_before_each_sentinel_had_a_moment_to_answer) {
+  flaky_proxy slow_line{first_->socket_path()};
+  set_master_behind(slow_line);
+  EXPECT_TRUE(is_at(redis_, *first_));
+  mutex m{redis_, "orders"};
+  slow_line.freeze();
+  waiter asks{m};
+  EXPECT_TRUE(always(700ms, [&] { return !asks.done(); }));
+  late_sentinel_.be_silent(true);
+  auto const thawed = std::chrono::steady_clock::now();
+  slow_line.thaw();
+  ASSERT_TRUE(eventually([&] { return asks.done(); }));
+  EXPECT_GE(std::chrono::steady_clock::now() - thawed, 200ms);
+}
+
 /// It announces the failover before the others know of it, and takes a while to answer.
 TEST_F(late_sentinel, old_master_is_not_believed_from_the_announcement_of_a_failover_on) {
   EXPECT_TRUE(is_at(redis_, *first_));

@@ -145,6 +145,7 @@ std::unique_ptr<lock_backend> core::make_backend(topology::deployment_maker cons
             contention_.fast.note_trouble(now);
             if (moments_) moments_->trouble("rerouted", now);
           },
+      .replica = [this] { contention_.messages.distrust(); },
       .warning =
           [this](std::string const& message) { log_(log_level::warning, [&message] { return message; }); },
       .at_stake = [this] { return at_stake(boot_clock::now()); }};

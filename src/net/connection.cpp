@@ -6,6 +6,13 @@
 
 namespace holdfast::net {
 
+namespace {
+
+/// The least time between two connections that are replaced because of what the server says.
+constexpr std::chrono::seconds replaced_every{5};
+
+}  // namespace
+
 connection::connection(reactor::loop& loop, settings const& config, client_stats& counts)
     : session{loop, config, counts},
       silence_timer_{[this] { check_silence(); }},
@@ -49,7 +56,7 @@ void connection::begin() noexcept {
 }
 
 void connection::gather(std::string& out) {
-  if (!pipeline_.can_send()) return;
+  if (!pipeline_.can_send() || !leaves_because_.empty()) return;
   auto const now = boot_clock::now();
   auto const first = pipeline_.in_flight() == 0;
   counts().resent += pipeline_.send_to(out, now, translation_.get());
@@ -59,6 +66,19 @@ void connection::gather(std::string& out) {
 }
 
 void connection::on_reply(resp::reply&& reply) {
+  take_reply(std::move(reply));
+  if (!leaves_because_.empty() && pipeline_.in_flight() == 0) replace(std::exchange(leaves_because_, {}));
+}
+
+bool connection::replace_when_answered(std::string reason) noexcept {
+  auto const now = boot_clock::now();
+  if (left_at_ != time_point{} && now < left_at_ + replaced_every) return false;
+  left_at_ = now;
+  leaves_because_ = std::move(reason);
+  return true;
+}
+
+void connection::take_reply(resp::reply&& reply) noexcept {
   pipeline::batch answered;
   try {
     if (!pipeline_.match(std::move(reply), answered)) {
@@ -104,8 +124,9 @@ void connection::hold_back(pipeline::batch&& answered) noexcept {
 }
 
 pipeline::batch connection::take_held_back() noexcept {
-  held_back_.splice(held_back_.end(), held_longer_);
-  return std::exchange(held_back_, {});
+  believed_.splice(believed_.end(), held_back_);
+  believed_.splice(believed_.end(), held_longer_);
+  return std::exchange(believed_, {});
 }
 
 time_point connection::silent_since() const noexcept {
@@ -116,10 +137,12 @@ time_point connection::silent_since() const noexcept {
   return dialling() ? sure_of_server_at() : time_point::max();
 }
 
+/// One of them may end the connection: then the others are sent again, in their order.
 void connection::believe_first() noexcept {
-  for (auto all = std::exchange(held_back_, std::exchange(held_longer_, {})); !all.empty();) {
+  believed_.splice(believed_.end(), std::exchange(held_back_, std::exchange(held_longer_, {})));
+  while (!believed_.empty()) {
     pipeline::batch first;
-    first.splice(first.begin(), all, all.begin());
+    first.splice(first.begin(), believed_, believed_.begin());
     deliver(std::move(first));
   }
 }
@@ -138,7 +161,6 @@ void connection::deliver(pipeline::batch&& answered) noexcept {
   }
   if (!taken && !answered.empty()) answer_with(failure, entry.request, std::move(entry.response));
   pipeline_.recycle(std::move(answered));
-  if (!leaves_because_.empty()) replace(std::exchange(leaves_because_, {}));
 }
 
 /// Makes the reply of a translated request. False: it isn't complete, or is said otherwise.
@@ -241,6 +263,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
   }
   if (outcome == end::not_ready) answered_at_ = now;
   translation_.reset();
+  leaves_because_.clear();
   down_because_ = reason;
   pipeline_.restart();
   pipeline_.put_back(take_held_back(), now);

@@ -56,8 +56,9 @@ class connection final : public session, private doubt::covered {
     if (up()) drop(errc::unreachable, [&reason] { return reason; });
   }
 
-  /// The same when the reply at hand has been delivered.
-  void replace_soon(std::string reason) noexcept { leaves_because_ = std::move(reason); }
+  /// The same when all that was sent has been answered, so that nothing is in doubt; until then nothing more
+  /// is sent. False: not so soon after the last time.
+  bool replace_when_answered(std::string reason) noexcept;
 
   /// Ends the connection, discards the refusal, and sends the request over the next connection, ahead of
   /// later requests. The request's response still tells whether it may have been carried out.
@@ -86,16 +87,17 @@ class connection final : public session, private doubt::covered {
 
   void believe_first() noexcept override;
   [[nodiscard]] bool holds_back() const noexcept override {
-    return !held_back_.empty() || !held_longer_.empty();
+    return !believed_.empty() || !held_back_.empty() || !held_longer_.empty();
   }
   [[nodiscard]] time_point silent_since() const noexcept override;
   /// Since when the server has owed the next reply; only if a request is in flight.
   [[nodiscard]] time_point owing_since() const noexcept { return std::max(heard_, pipeline_.oldest()); }
 
+  void take_reply(resp::reply&& reply) noexcept;
   void deliver(pipeline::batch&& answered) noexcept;
   [[nodiscard]] bool is_doubtful(pipeline::entry const& entry) noexcept;
   void hold_back(pipeline::batch&& answered) noexcept;
-  /// All replies that are held back, in their order.
+  /// All replies that are held back, or still to be delivered, in their order.
   [[nodiscard]] pipeline::batch take_held_back() noexcept;
   void answer_with(std::shared_ptr<error const> const& reason, request& request,
                    response&& response) noexcept;
@@ -118,11 +120,13 @@ class connection final : public session, private doubt::covered {
   std::unique_ptr<translation>
       translation_;              ///< of the connection that is up; null: requests go as they stand
   doubt* doubt_ = nullptr;       ///< null: replies count however late they come
-  pipeline::batch held_back_;    ///< requests with their replies: see share()
+  pipeline::batch believed_;     ///< requests with their replies, to be delivered one after the other
+  pipeline::batch held_back_;    ///< the same, behind those: see share()
   pipeline::batch held_longer_;  ///< the same, behind those: they wait for doubt::question::next
   refusal_handler refused_;
   std::function<void()> broken_;
-  std::string leaves_because_{};  ///< see replace_soon()
+  std::string leaves_because_{};  ///< see replace_when_answered()
+  time_point left_at_{};          ///< the same
   bool was_up_ = false;           ///< until on_down
   time_point broke_at_{};  ///< the connection that was up; the clock's epoch: none was since, or one is
   bool counted_ = false;   ///< in the loop's interest

@@ -152,8 +152,9 @@ void session::on_received(resp::reply&& reply) {
     on_greeting(reply);
     return;
   }
-  pause_.reset();  // not before: the peer may accept the handshake, and hang up on each request
   on_reply(std::move(reply));
+  // Not before: the peer may accept the handshake, and hang up on each request, or refuse each.
+  if (up()) pause_.reset();
 }
 
 void session::on_greeting(resp::reply const& reply) {

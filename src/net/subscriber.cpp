@@ -56,6 +56,8 @@ void subscriber::queue_command(std::string_view verb, kind mode, std::string con
   try {
     if (mode == kind::sharded) {
       resp::append_command(to_send_, {std::string{"S"}.append(verb), channel});
+    } else if (channel.empty()) {
+      resp::append_command(to_send_, {verb});
     } else {
       resp::append_command(to_send_, {verb, channel});
     }
@@ -88,6 +90,11 @@ void subscriber::gather(std::string& out) {
 
 void subscriber::on_reply(resp::reply&& reply) {
   heard_ = boot_clock::now();
+  auto const pinged = !unanswered_.empty() && unanswered_.front().channel.empty();
+  if (pinged && (!reply.is_array() || (reply.size() != 0 && reply[0].text == "pong"))) {
+    unanswered_.pop_front();
+    return;
+  }
   if (reply.is_error()) {
     on_refused(reply);
     return;
@@ -126,6 +133,16 @@ void subscriber::on_left(kind mode, std::string_view channel) {
   notify([&receiver] { receiver.on_gone(); });
 }
 
+void subscriber::replace(std::string const& reason) noexcept {
+  if (up()) drop(errc::unreachable, [&reason] { return reason; });
+}
+
+void subscriber::shut() noexcept {
+  plain_.clear();
+  sharded_.clear();
+  close_unused();
+}
+
 void subscriber::close_unused() noexcept {
   if (!unused()) return;
   wanted_ = false;
@@ -147,7 +164,7 @@ void subscriber::on_confirmed(kind mode, std::string_view channel) {
 }
 
 void subscriber::on_refused(resp::reply const& reply) {
-  if (unanswered_.empty()) return;  // a reply to PING: the connection is alive
+  if (unanswered_.empty()) return;
   // That is over soon, and says nothing of the channel. The next connection waits for it.
   if (reply.says_not_ready()) {
     drop(
@@ -187,10 +204,7 @@ void subscriber::check_heartbeat() noexcept {
   loop().arm(heartbeat_timer_, now + heartbeat);
   if (now < heard_ + heartbeat) return;
   try {
-    std::string ping;
-    resp::append_command(ping, {"PING"});
-    to_send_ += ping;
-    loop().writers().mark(*this);
+    queue_command("PING", kind::plain, {}, 0);
   } catch (std::exception const&) {
     starve();
   }

@@ -54,6 +54,12 @@ class subscriber final : public session {
   /// Ends the subscription of a channel.
   void forget(std::string_view channel, kind mode = kind::plain) noexcept;
 
+  /// Ends the connection, as if it had broken; another is made.
+  void replace(std::string const& reason) noexcept;
+
+  /// Forgets all channels, and ends the connection.
+  void shut() noexcept;
+
   /// Ends the connection if there are no channels.
   void close_unused() noexcept;
 
@@ -88,9 +94,9 @@ class subscriber final : public session {
   subscriptions plain_;
   subscriptions sharded_;
   struct request {
-    std::uint64_t number;  ///< 0: UNSUBSCRIBE
+    std::uint64_t number;  ///< 0: UNSUBSCRIBE, or PING
     kind mode;
-    std::string channel;
+    std::string channel;  ///< empty: PING
   };
   std::deque<request> unanswered_;  ///< the server replies in order
   std::uint64_t last_request_ = 0;

@@ -87,7 +87,7 @@ net::pipeline::batch cluster_node::retire() noexcept {
 }
 
 void cluster_node::shut(std::shared_ptr<error const> const& reason) noexcept {
-  if (messages_) messages_->close();
+  if (messages_) messages_->shut();
   requests_.shut(reason);
 }
 

@@ -36,6 +36,9 @@ struct events {
   /// In a cluster: some keys are another node's from now on, perhaps as a failover has left them. `moved`
   /// follows if there was one.
   std::function<void()> rerouted{};
+  /// The only server says that it is a replica. Behind its name there may be another one by now, whose
+  /// messages a replica sends, too.
+  std::function<void()> replica{};
   /// A message for the log.
   std::function<void(std::string message)> warning;
   /// Whether the client holds or awaits a lock, or remembers releases: it has to hear of another server.

@@ -23,7 +23,8 @@ std::unique_ptr<deployment> make_deployment(reactor::loop& loop, net::deployment
   }
   return std::make_unique<one_server>(
       loop, config, counts,
-      server_connections::events{.refused = {}, .troubled = {}, .broken = std::move(handlers.broken)});
+      server_connections::events{.refused = {}, .troubled = {}, .broken = std::move(handlers.broken)},
+      std::move(handlers.replica));
 }
 
 }  // namespace holdfast::topology

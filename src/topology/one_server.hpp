@@ -1,7 +1,9 @@
 /// A deployment of one server.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "topology/deployment.hpp"
@@ -12,14 +14,15 @@ namespace holdfast::topology {
 
 /// The server of the settings, or the one that their locator names. Has one connection for requests, one for
 /// requests followed by WAIT, which blocks its connection, and one for messages. Each is made when it is
-/// first needed. Where nobody else looks at refusals, a server that says that it is a replica is left: its
-/// name may belong to another one by now.
+/// first needed. Where nobody else looks at refusals, a server that says that it is a replica is left, by the
+/// connection for messages, too: its name may belong to another one by now.
 class one_server : public deployment {
  public:
   one_server(reactor::loop& loop, net::settings const& config, client_stats& counts,
-             server_connections::events handlers = {})
+             server_connections::events handlers = {}, std::function<void()> replica = {})
       : requests_{loop, config, counts, leaving_replicas(std::move(handlers))},
-        messages_{loop, config, counts} {}
+        messages_{loop, config, counts},
+        replica_{std::move(replica)} {}
 
   void send(net::request&& request) override { requests_.over(request.role).send(std::move(request)); }
   [[nodiscard]] bool idle() const noexcept override { return requests_.idle(); }
@@ -28,7 +31,7 @@ class one_server : public deployment {
     return requests_.down_because();
   }
   void shut(std::shared_ptr<error const> const& reason) noexcept override {
-    messages_.close();
+    messages_.shut();
     requests_.shut(reason);
   }
   void listen(std::string const& channel, channel_of /*scope*/,
@@ -46,15 +49,21 @@ class one_server : public deployment {
     if (!handlers.refused) {
       handlers.refused = [this](net::connection_role role, net::pipeline::batch const& requests) {
         auto const& refusal = requests.front().response.reply;
-        if (is_of_replica(refusal)) requests_.over(role).replace_soon("this is a replica: " + refusal.text);
+        if (is_of_replica(refusal)) leave(role, "this is a replica: " + refusal.text);
         return false;
       };
     }
     return handlers;
   }
 
+  void leave(net::connection_role role, std::string const& reason) {
+    if (replica_) replica_();
+    if (requests_.over(role).replace_when_answered(reason)) messages_.replace(reason);
+  }
+
   server_connections requests_;
   net::subscriber messages_;
+  std::function<void()> const replica_;
 };
 
 }  // namespace holdfast::topology

@@ -183,7 +183,7 @@ void sentinel_link::go_idle() noexcept {
 }
 
 void sentinel_link::shut() noexcept {
-  messages_.close();
+  messages_.shut();
   begin_timer_.disarm();
   [[maybe_unused]] auto const unanswered = requests_.take_all();
 }

@@ -132,6 +132,20 @@ TEST_F(cluster_behind_proxies, an_object_is_heard_while_both_its_channels_are_su
   EXPECT_TRUE(eventually([&] { return channel.open(); }));
 }
 
+/// Those who listened may be gone by then.
+TEST_F(clustered, ends_with_nothing_left_of_its_connections_for_messages) {
+  object_channel channel{nodes_.url(), "redisson_lock__channel:{" + name_ + "}"};
+  ASSERT_TRUE(eventually([&] { return channel.open(); }));
+  EXPECT_TRUE(channel.still_when_shut());
+}
+
+TEST(one_server, ends_with_nothing_left_of_its_connection_for_messages) {
+  redis_server const server;
+  object_channel channel{server.url(), "redisson_lock__channel:{orders}"};
+  ASSERT_TRUE(eventually([&] { return channel.open(); }));
+  EXPECT_TRUE(channel.still_when_shut());
+}
+
 class replicated_cluster : public clustered {
  protected:
   replicated_cluster() : clustered{cluster_options{}} {}

@@ -3,6 +3,7 @@
 
 #include "net/broken_connections.hpp"
 #include "net/deployment_url.hpp"
+#include "reactor/moved_clock.hpp"
 #include "topology/make_deployment.hpp"
 
 #include <gtest/gtest.h>
@@ -30,6 +31,12 @@ class object_channel final : public net::subscriber::listener {
 
   [[nodiscard]] bool open() {
     return after_a_moment([this] { return open_; });
+  }
+  /// Nothing is to come any more behind the end of its connections, which goes before it does.
+  [[nodiscard]] bool still_when_shut() {
+    reactor::lock const hold{loop_.mutex()};
+    servers_->shut(std::make_shared<error const>(errc::closed, "the test is over"));
+    return reactor::moved_clock::next_timer(loop_) == time_point::max();
   }
   [[nodiscard]] bool heard() {
     return after_a_moment([this] { return heard_; });

@@ -1,6 +1,9 @@
 /// The server refuses, is not ready, is absent, or is no Redis.
 #include "fake_server.hpp"
 #include "fault.hpp"
+#include "support/deployment_under_test.hpp"
+
+#include <holdfast/fair_mutex.hpp>
 
 #include <algorithm>
 #include <thread>
@@ -86,6 +89,64 @@ TEST_F(refusal, by_a_replica_ends_the_connection) {
   raw_.command({"REPLICAOF", "NO", "ONE"});
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { held.renew(); }).code; }));
   EXPECT_EQ(held.release(), release_result::released);
+}
+
+/// Each request gets its own refusal, and none is sent again, perhaps to another server: so none is in doubt.
+TEST_F(refusal, by_a_replica_is_the_answer_to_all_that_is_under_way) {
+  client redis{server_.url(), with_long_timeouts()};
+  mutex first{redis, "first"};
+  first.acquire().release();
+  auto const before = redis.stats();
+  raw_.command({"REPLICAOF", "127.0.0.1", "1"});
+  raw_.command({"CLIENT", "PAUSE", "300", "WRITE"});
+  std::vector<std::unique_ptr<mutex>> locks;
+  std::vector<pending> all(20);
+  for (auto& each : all) {
+    locks.push_back(std::make_unique<mutex>(redis, "lock:" + std::to_string(locks.size())));
+    locks.back()->async_try_acquire(each.handler());
+  }
+  for (auto& each : all) {
+    ASSERT_TRUE(eventually([&] { return each.done(); }));
+    EXPECT_EQ(code_of([&] { (void)each.take(); }), errc::refused);
+  }
+  EXPECT_EQ(redis.stats().resent, before.resent);
+  auto const begun = std::chrono::steady_clock::now();
+  for (auto i = 0; i != 50; ++i) EXPECT_EQ(code_of([&] { (void)first.try_acquire(); }), errc::refused);
+  auto const passed = std::chrono::steady_clock::now() - begun;
+  EXPECT_LE(redis.stats().connects - before.connects, 2U * static_cast<unsigned>(2 + passed / 5s))
+      << "it isn't left with each refusal";
+  raw_.command({"REPLICAOF", "NO", "ONE"});
+  EXPECT_TRUE(eventually([&] { return !failure_of([&] { first.acquire().release(); }).code; }));
+  EXPECT_TRUE(nothing_left_behind());
+}
+
+/// A replica repeats the messages of its master, which counts its own listeners alone.
+TEST_F(refusal, by_a_replica_is_the_end_of_the_trust_in_grants_by_message) {
+  client redis{server_.url(), with_long_timeouts()};
+  fair_mutex m{redis, "orders"};
+  auto const gets_it_behind_another = [&] {
+    client other{server_.url(), with_long_timeouts()};
+    fair_mutex held{other, "orders"};
+    auto lease = held.acquire();
+    auto const waits = redis.stats().waits;
+    pending next;
+    m.async_acquire(next.handler());
+    ASSERT_TRUE(eventually([&] {
+      return redis.stats().waits > waits && raw_.command({"ZCARD", "{orders}:holdfast_queue"}).integer == 1 &&
+             raw_.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + redis.uuid()}).elements.at(1).integer == 1;
+    }));
+    lease.release();
+    ASSERT_TRUE(eventually([&] { return next.done(); }));
+    EXPECT_TRUE(next.take()->valid());
+  };
+  for (auto i = 0; i != 5; ++i) ASSERT_NO_FATAL_FAILURE(gets_it_behind_another());
+  auto const trusted = redis.stats().granted;
+  EXPECT_EQ(trusted != 0, trusts_grant_messages());
+  raw_.command({"REPLICAOF", "127.0.0.1", "1"});
+  EXPECT_EQ(code_of([&] { (void)m.try_acquire(); }), errc::refused);
+  raw_.command({"REPLICAOF", "NO", "ONE"});
+  for (auto i = 0; i != 5; ++i) ASSERT_NO_FATAL_FAILURE(gets_it_behind_another());
+  EXPECT_EQ(redis.stats().granted, trusted);
 }
 
 TEST_F(refusal, because_the_server_is_loading_is_waited_out) {

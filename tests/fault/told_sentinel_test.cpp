@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 namespace holdfast::test {
 namespace {
 
@@ -315,6 +317,39 @@ TEST_F(late_sentinel, master_that_answers_late_is_not_believed_before_each_senti
   slow_line.thaw();
   ASSERT_TRUE(eventually([&] { return asks.done(); }));
   EXPECT_GE(std::chrono::steady_clock::now() - thawed, 200ms);
+}
+
+/// What it has answered late is held back until the sentinels were asked.
+TEST_F(late_sentinel, requests_that_a_late_master_refuses_are_sent_again_in_their_order) {
+  flaky_proxy slow_line{first_->socket_path()};
+  set_master_behind(slow_line);
+  EXPECT_TRUE(is_at(redis_, *first_));
+  std::vector<std::string> const names{"first", "second", "third"};
+  std::mutex guard;
+  std::vector<std::string> seen;
+  auto const decision = slow_line.decide_by([&](request const& r) {
+    for (auto const& name : names) {
+      if (!r.has("{" + name + "}") && !r.has(name)) continue;
+      std::scoped_lock const hold{guard};
+      seen.push_back(name);
+      if (seen.size() <= names.size())
+        return fate::error("READONLY You can't write against a read only replica.");
+    }
+    return fate::pass();
+  });
+  slow_line.freeze();
+  std::vector<std::unique_ptr<mutex>> locks;
+  std::vector<pending> all(names.size());
+  for (auto const& name : names) {
+    locks.push_back(std::make_unique<mutex>(redis_, name));
+    locks.back()->async_try_acquire(all[locks.size() - 1].handler());
+  }
+  EXPECT_TRUE(always(700ms, [&] { return std::ranges::none_of(all, &pending::done); }));
+  slow_line.thaw();
+  for (auto& each : all) ASSERT_TRUE(eventually([&] { return each.done(); }));
+  std::scoped_lock const hold{guard};
+  ASSERT_GE(seen.size(), 2 * names.size());
+  EXPECT_EQ((std::vector<std::string>{seen.begin() + 3, seen.begin() + 6}), names);
 }
 
 /// It announces the failover before the others know of it, and takes a while to answer.

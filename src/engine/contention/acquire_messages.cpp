@@ -45,7 +45,7 @@ void acquire_messages::wake_up(lock_queue& queue, time_point now) noexcept {
 void acquire_messages::on_grant(lock_queue& queue, granted const& grant, time_point now) {
   auto const& contender = *queue.contender;
   if (contender.current == contender::state::leaving) return;  // the request under way finds the lock ours
-  if (!believes(queue, grant, client_.deployment.messages_trusted, now)) {
+  if (!believes(queue, grant, trusted_, now)) {
     wake_up(queue, now);
     return;
   }

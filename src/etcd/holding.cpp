@@ -50,13 +50,18 @@ void holding::set_ttl(milliseconds ttl, engine::owned lease, handler<ownership> 
     return;
   }
   auto const revision = holder->revision;
+  transaction request{.when = own_keys::all(*holder, revision)};
+  // Without anything to do a member would answer by itself, also one that is cut off from the others.
+  own_keys::add_reads(request.then, *holder);
   server_.transact(
-      {.when = own_keys::all(*holder, revision)}, send,
-      [this, holder, revision, ttl, answered](response<outcome>&& answer) {
+      std::move(request), send, [this, holder, revision, ttl, answered](response<outcome>&& answer) {
         auto result = server_.no_outcome<ownership>(answer);
         if (answer.ok()) {
           auto const still_held = answer.value.succeeded && holder->holds && holder->revision == revision;
-          if (still_held) hold(holder, ttl);
+          if (still_held) {
+            holder->seen = answer.value.revision;
+            hold(holder, ttl);
+          }
           result = {.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at};
         }
         if (*answered) (*answered)(std::move(result));

@@ -3,6 +3,7 @@
 #include "holder.hpp"
 #include "members.hpp"
 #include "support/eventually.hpp"
+#include "support/failure_of.hpp"
 
 #include <gmock/gmock.h>
 
@@ -36,6 +37,38 @@ TEST(etcd_lock, has_a_key_under_its_name_until_it_is_given_back) {
   EXPECT_THAT(shared_etcd().keys("keys/"), SizeIs(1));
   EXPECT_EQ(held.release(), release_result::released);
   EXPECT_THAT(shared_etcd().keys("keys/"), IsEmpty());
+}
+
+/// Its place in the queue is that of a caller before it, who has left, and whose ttl was another one.
+TEST(etcd_lock, is_granted_for_the_ttl_of_the_caller_that_gets_it) {
+  for (auto const& [first, second] : {std::pair{600s, 3s}, std::pair{3s, 600s}}) {
+    SCOPED_TRACE(std::to_string(first.count()) + " s, then " + std::to_string(second.count()) + " s");
+    client holder{shared_etcd().url(), patient()};
+    client etcd{shared_etcd().url(), patient()};
+    mutex theirs{holder, "ttl of its own"};
+    auto held = theirs.acquire();
+    mutex earlier{etcd, "ttl of its own", {.ttl = first}};
+    mutex later{etcd, "ttl of its own", {.ttl = second}};
+    std::optional<lease> granted;
+    {
+      std::stop_source leaves;
+      std::jthread one_that_leaves{
+          [&] { (void)failure_of([&] { (void)earlier.acquire(leaves.get_token()); }); }};
+      ASSERT_TRUE(eventually([&] { return shared_etcd().keys("ttl of its own/").size() == 2; }));
+      std::jthread waiter{[&] { granted = later.acquire(); }};
+      ASSERT_TRUE(eventually([&] { return etcd.stats().waiting_now == 2; }));
+      leaves.request_stop();
+      one_that_leaves.join();
+      EXPECT_TRUE(always(200ms, [&] { return etcd.stats().waiting_now == 1; }));
+      EXPECT_EQ(held.release(), release_result::released);
+    }
+    ASSERT_TRUE(granted);
+    EXPECT_LE(granted->remaining(), second);
+    EXPECT_GT(granted->remaining(), second / 3);
+    auto const renewals = etcd.stats().renewals;
+    EXPECT_TRUE(always(500ms, [&] { return etcd.stats().renewals <= renewals + 1; }));
+    EXPECT_EQ(granted->release(), release_result::released);
+  }
 }
 
 TEST(etcd_lock, excludes_others_and_wakes_them_in_turn) {

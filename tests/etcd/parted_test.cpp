@@ -73,6 +73,21 @@ TEST_F(etcd_parted, leader_is_left_by_its_clients) {
   EXPECT_EQ(verdict(), "");
 }
 
+/// The member that answers a new client first can't check its password.
+TEST_F(etcd_parted, member_is_left_by_a_client_that_has_to_authenticate) {
+  auto const apart = (all_->leader() + 1) % 3;
+  all_->ctl({"user", "add", "root:secret"});
+  all_->ctl({"user", "grant-role", "root", "root"});
+  all_->ctl({"auth", "enable"});
+  part(apart);
+  auto const other = (apart + 1) % 3;
+  all_->freeze(other);
+  process late{run("root:secret@" + all_->endpoint(apart) + "," + all_->endpoint(other), "first", {"true"})};
+  EXPECT_TRUE(always(1s, [&] { return !late.exit_code(); }));
+  all_->thaw(other);
+  EXPECT_EQ(late.wait(), 0) << late.err();
+}
+
 /// It goes on to answer for some time.
 TEST_F(etcd_parted, leader_extends_no_lease_of_a_client_that_knows_no_other_member) {
   ttl_ = "3s";

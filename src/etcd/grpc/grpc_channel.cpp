@@ -172,7 +172,7 @@ void grpc_channel::introduce() {
           auto const complete = --all->left == 0;
           if (complete && all->answered != 0) current_ = all->first;
           locked.unlock();
-          if (complete) authenticate(all);
+          if (complete) authenticate(all, members_.size());
           locked.lock();
           under_way_.erase(&asked->context);
           idle_.notify_all();
@@ -180,7 +180,9 @@ void grpc_channel::introduce() {
   }
 }
 
-void grpc_channel::authenticate(std::shared_ptr<introduction> const& all) {
+/// A member that is cut off from the others answers introduce(), and can't authenticate: others are asked
+/// then.
+void grpc_channel::authenticate(std::shared_ptr<introduction> const& all, std::size_t tries) {
   if (all->answered == 0) {
     conclude(all->last);
     return;
@@ -199,8 +201,12 @@ void grpc_channel::authenticate(std::shared_ptr<introduction> const& all) {
   ask<etcdserverpb::AuthenticateRequest, etcdserverpb::AuthenticateResponse>(
       std::move(request), settings_.connect_timeout,
       [](member const& to, auto... all_arguments) { to.auth->async()->Authenticate(all_arguments...); },
-      [this](::grpc::Status const& ended, etcdserverpb::AuthenticateResponse const& answer,
-             std::string const& endpoint) {
+      [this, all, tries](::grpc::Status const& ended, etcdserverpb::AuthenticateResponse const& answer,
+                         std::string const& endpoint) {
+        if (tries > 1 && read(ended, endpoint).type == status::kind::unreachable) {
+          authenticate(all, tries - 1);
+          return;
+        }
         // A cluster without users has no tokens, and lets anybody in.
         if (ended.error_message().find("authentication is not enabled") != std::string::npos) {
           conclude({});

@@ -1,19 +1,37 @@
 #include "common/output.hpp"
 
 #include "base/printable.hpp"
+#include "common/standard_error.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/base_sink.h>
 
 #include <memory>
+#include <mutex>
 
 namespace holdfast::cli::output {
 namespace {
 
+/// Never destroyed: threads of the client may have something to say until the end.
+standard_error& messages() {
+  static auto& the_stream = *new standard_error;
+  return the_stream;
+}
+
+class message_sink : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(spdlog::details::log_msg const& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    messages().write({line.data(), line.size()});
+  }
+  void flush_() override {}
+};
+
 /// Without spdlog's registry, whose set-up costs start-up time and is not needed for one logger.
 spdlog::logger& logger() {
-  static spdlog::logger the_logger{"holdfast", std::make_shared<spdlog::sinks::stderr_sink_mt>()};
+  static spdlog::logger the_logger{"holdfast", std::make_shared<message_sink>()};
   return the_logger;
 }
 
@@ -59,6 +77,11 @@ log_hook hook_of_holder() {
     all(is_loss ? log_level::info : level, message);
   };
 }
+
+unwaiting::unwaiting() { messages().begin_to_keep(); }
+unwaiting::~unwaiting() { messages().end_to_keep(); }
+
+bool write_kept() { return messages().write_kept(); }
 
 std::string quoted(std::string_view const name) { return fmt::format("\"{}\"", one_line(name)); }
 

@@ -31,6 +31,19 @@ void error(std::string_view message);
 /// with --verbose.
 [[nodiscard]] log_hook hook_of_holder();
 
+/// While it lives, no message waits for the reader of stderr, who may be slow or stopped (a full pipe, ^S).
+/// What can't be written at once is kept, up to 64 KiB, and written at the end at the latest.
+class unwaiting {
+ public:
+  unwaiting();
+  ~unwaiting();
+  unwaiting(unwaiting const&) = delete;
+  unwaiting& operator=(unwaiting const&) = delete;
+};
+
+/// Writes of what is kept as much as is possible without waiting. False: some is left.
+bool write_kept();
+
 /// Control characters and changes of the writing direction become \xNN: the text stays one line and does not
 /// affect a terminal.
 [[nodiscard]] std::string one_line(std::string_view text);

@@ -69,7 +69,9 @@ loss_watch::decision loss_watch::look_at_lost(time const now, loss_cause const c
 }
 
 loss_watch::time loss_watch::latest_end() const noexcept {
-  return std::min(deadline_ - last_bit() / 2, hold_end_ - std::min(last_bit(), limit_grace_ / 2) / 2);
+  auto const half_a_bit = last_bit() / 2;
+  return std::min({deadline_ - half_a_bit, hold_end_ - std::min(last_bit(), limit_grace_ / 2) / 2,
+                   kill_at_ ? *kill_at_ + half_a_bit : for_ever});
 }
 
 loss_watch::decision loss_watch::step(action const next, reason const trigger, time const look_again) {

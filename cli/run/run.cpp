@@ -127,6 +127,8 @@ turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run c
                                : wait_for_lock(lock, options, receiver, server);
   report_failed_wait(granted);
   if (!granted.held) return {.code = granted.code};
+  // A reader of stderr that has stopped must keep neither the command from its end nor the lock from others.
+  output::unwaiting const messages;
   auto held = std::move(*granted.held);
   auto const began = boot_time();
   if (notes) notes->start_clock();

@@ -49,7 +49,8 @@ class supervisor {
 
   supervision run() {
     while (!end_) {
-      sleep_until_signal(look_at_lease());
+      auto const next = look_at_lease();
+      sleep_until_signal(output::write_kept() ? next : std::min(next, longest_look));
     }
     bool const still_held = held_.valid();
     bool const ended_by_us = watch_.acted() || command_.ended_by_guard();
@@ -71,7 +72,7 @@ class supervisor {
     standstill_.after_sleep();
   }
 
-  /// Acts before it prints, since printing may block.
+  /// Returns the time until the next look.
   nanoseconds look_at_lease() {
     auto const cause = held_.lost_because();
     auto const decision = watch_.look(boot_time(), held_.remaining(), cause);

@@ -6,9 +6,14 @@
 
 #include <gmock/gmock.h>
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <string>
 
 namespace {
@@ -66,6 +71,43 @@ class loss : public testing::Test {
   temporary_folder folder;
 };
 
+std::string quoted_shell(std::string const& script) {
+  std::string text = "sh -c '";
+  for (char const each : script) text += each == '\'' ? std::string{"'\\''"} : std::string{each};
+  return text + '\'';
+}
+
+/// A named pipe that takes no more until it is read.
+class full_pipe {
+ public:
+  explicit full_pipe(std::string const& path) {
+    if (mkfifo(path.c_str(), 0600) == 0) file_ = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    for (std::string filling(4096, ' '); !filling.empty(); filling.resize(filling.size() / 2)) {
+      while (write(file_, filling.data(), filling.size()) > 0) {
+      }
+    }
+  }
+  ~full_pipe() { close(file_); }
+  full_pipe(full_pipe const&) = delete;
+  full_pipe& operator=(full_pipe const&) = delete;
+
+  /// Reads until the end of `writer`.
+  [[nodiscard]] std::string read_until_end_of(process& writer) const {
+    std::string text;
+    EXPECT_TRUE(eventually([&] {
+      bool const ended = writer.exit_code().has_value();
+      std::array<char, 4096> buffer{};
+      for (ssize_t size = 0; (size = read(file_, buffer.data(), buffer.size())) > 0;)
+        text.append(buffer.data(), static_cast<std::size_t>(size));
+      return ended;
+    }));
+    return text;
+  }
+
+ private:
+  int file_ = -1;
+};
+
 constexpr auto obedient = "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
 constexpr auto stubborn = "trap '' TERM; echo ready; while :; do sleep 0.02; done";
 
@@ -119,6 +161,19 @@ TEST_F(loss, by_force_is_over_before_force_is_used) {
       EXPECT_FALSE(redis.exists("job"));
     });
   }
+}
+
+/// Its reader has stopped, as behind ^S.
+TEST_F(loss, is_over_as_soon_while_nobody_reads_the_messages) {
+  full_pipe const messages{folder / "messages"};
+  process job{shell("exec " HOLDFAST_CLI " run --ttl 10m job -- " + quoted_shell(stubborn) + " 2> " +
+                    (folder / "messages")),
+              {{"HOLDFAST_URL", server.url()}}};
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; }));
+  request_stop();
+  EXPECT_TRUE(eventually([&] { return !redis.exists("job"); })) << "not killed, or not given back";
+  EXPECT_THAT(messages.read_until_end_of(job), HasSubstr("lock \"job\" lost: it was released by force"));
+  EXPECT_EQ(job.wait(), 79);
 }
 
 TEST_F(loss, with_kill_sends_no_sigterm) {

@@ -69,6 +69,14 @@ TEST(loss_watch, kills_a_second_at_most_after_a_sudden_loss) {
   EXPECT_EQ(watch.look(3s, 0s, loss_cause::taken_over).step, action::kill);
 }
 
+TEST(loss_watch, has_the_guard_kill_soon_after_a_sudden_loss) {
+  loss_watch watch{on_lost::term, 30s, 0s, 0s, 30s};
+  EXPECT_EQ(watch.look(1s, 29s, loss_cause::none).step, action::nothing);
+  EXPECT_EQ(watch.latest_end(), 29750ms);
+  EXPECT_EQ(watch.look(2s, 0s, loss_cause::forced).step, action::terminate);
+  EXPECT_EQ(watch.latest_end(), 3250ms) << "half of the last bit after the kill is due";
+}
+
 TEST(loss_watch, kills_no_later_than_the_former_deadline_after_a_sudden_loss) {
   loss_watch watch{on_lost::term, 900ms, 0s, 0s, 900ms};
   EXPECT_EQ(watch.look(100ms, 800ms, loss_cause::none).step, action::nothing);

@@ -35,8 +35,15 @@ loss_watch::decision loss_watch::look(time const now, time const remaining, loss
     deadline_ = now + remaining;
     most_ = std::max(most_, std::min(remaining, ttl_));
   }
-  return held ? look_at_held(now, remaining) : look_at_lost(now, cause);
+  if (!held) return look_at_lost(now, cause);
+  auto decision = look_at_held(now, remaining);
+  if (!rest_end_ || decision.step != action::nothing) return decision;
+  if (now >= *rest_end_) return step(action::kill, reason::rest, longest_sleep);
+  decision.look_again = std::min(decision.look_again, *rest_end_ - now);
+  return decision;
 }
+
+void loss_watch::command_ended(time const now) noexcept { rest_end_ = now + grace(); }
 
 loss_watch::decision loss_watch::look_at_held(time const now, time const remaining) {
   auto const until_limit = hold_end_ - now;

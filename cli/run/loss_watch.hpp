@@ -20,7 +20,7 @@ class loss_watch {
   using time = std::chrono::nanoseconds;  ///< since any fixed point; includes suspended time
 
   enum class action { nothing, warn, terminate, kill };
-  enum class reason { none, not_renewed, max_hold, lost };
+  enum class reason { none, not_renewed, max_hold, lost, rest };
   struct decision {
     action step = action::nothing;
     reason why = reason::none;
@@ -32,6 +32,10 @@ class loss_watch {
 
   /// The action that is due now. Each action is returned once.
   [[nodiscard]] decision look(time now, time remaining, loss_cause cause);
+
+  /// The command has ended after it was told to. What it has left is to be killed a grace later, also if the
+  /// lease was renewed since: it may ignore SIGTERM, or not have got it.
+  void command_ended(time now) noexcept;
 
   /// The time at which the command must be dead even without another look: a little after look() would have
   /// it killed.
@@ -53,8 +57,9 @@ class loss_watch {
   time most_;  // the longest remaining time seen, at most the ttl
   time limit_grace_;
   time hold_end_;
-  time deadline_;  // as of the last look
-  std::optional<time> kill_at_;
+  time deadline_;                 // as of the last look
+  std::optional<time> kill_at_;   // after a sudden loss
+  std::optional<time> rest_end_;  // for what an ended command has left
   action stage_ = action::nothing;
 };
 

@@ -118,6 +118,8 @@ class supervisor {
         if (standstill_.noticed()) return "lost: " + standstill_.to_string();
         if (cause == loss_cause::none) return "lost: no renewal came through";
         return fmt::format("lost: {}", holdfast::to_string(cause));
+      case loss_watch::reason::rest:
+        return "is held for what the command has left behind";
       case loss_watch::reason::none:
         break;
     }
@@ -168,13 +170,22 @@ class supervisor {
 
   /// Only if the command was told to end. Otherwise its background processes are left alone.
   void end_rest() {
-    while (command_.has_rest()) {
+    watch_.command_ended(boot_time());
+    for (auto pause = look_for_rest; command_.has_rest(); pause = std::min(pause * 2, longest_look)) {
       auto const next = look_at_lease();
       // There is nothing to wait with if the lock is gone.
       if (watch_.killed() && unkillable_ != 0 && !held_.valid()) return;
-      receiver_.wake_in(std::min(next, look_for_rest));
-      static_cast<void>(receiver_.wait());
+      receiver_.wake_in(std::min(next, pause));
+      pass_on_to_rest(receiver_.wait());
     }
+  }
+
+  /// The guard has ended with the command, and nobody else knows whether the signal came to the group. What
+  /// is to end anyway may get it twice.
+  void pass_on_to_rest(int const signal) {
+    if (signal == 0 || signal == SIGCHLD) return;
+    command_.pass_on(signal);
+    if (signal == SIGTSTP) signals::stop_here();
   }
 
   lease& held_;

@@ -2,6 +2,7 @@
 #include "holdfast_command.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
+#include "support/rounds.hpp"
 
 #include <gmock/gmock.h>
 
@@ -60,6 +61,18 @@ TEST_F(reach_of_a_loss, is_a_command_in_a_session_of_its_own) {
     EXPECT_EQ(job.wait(), 79) << starter;
     EXPECT_FALSE(is_alive(work)) << starter;
   }
+}
+
+TEST_F(reach_of_a_loss, is_stubborn_work_that_an_ended_command_has_left_though_the_server_is_back) {
+  passes_in_one_round_of(5, [&] {  // the server must be back in the second after SIGTERM
+    auto job = start({"--ttl", "6s"}, std::string{stubborn_work} + " & exec sleep 60");
+    server.freeze();
+    EXPECT_TRUE(eventually([&] { return job.err().find("sent SIGTERM") != std::string::npos; }));
+    server.thaw();
+    EXPECT_EQ(job.wait(), 79) << job.err();
+    EXPECT_THAT(job.err(), HasSubstr("is held for what the command has left behind; the command was killed"));
+    EXPECT_FALSE(is_alive(work));
+  });
 }
 
 TEST_F(reach_of_a_loss, is_the_same_when_holdfast_was_killed) {

@@ -50,6 +50,18 @@ TEST(loss_watch, spares_the_kill_while_renewals_succeed_again) {
   EXPECT_FALSE(watch.killed());
 }
 
+TEST(loss_watch, kills_what_is_left_a_grace_after_the_end_of_the_command_though_renewals_succeed_again) {
+  loss_watch watch{on_lost::term, 30s, 0s, 0s, 30s};
+  EXPECT_EQ(watch.look(26s, 4s, loss_cause::none).step, action::terminate);
+  watch.command_ended(27s);
+  auto decision = watch.look(28s, 30s, loss_cause::none);
+  EXPECT_EQ(decision.step, action::nothing);
+  EXPECT_EQ(decision.look_again, 4s);
+  decision = watch.look(32s, 26s, loss_cause::none);
+  EXPECT_EQ(decision.step, action::kill);
+  EXPECT_EQ(decision.why, reason::rest);
+}
+
 TEST(loss_watch, lets_a_command_heed_sigterm_after_a_release_by_force) {
   loss_watch watch{on_lost::term, 30s, 0s, 0s, 30s};
   EXPECT_EQ(watch.look(1s, 29s, loss_cause::none).step, action::nothing);

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -23,6 +24,7 @@
 namespace holdfast::cli {
 namespace {
 
+using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
 /// A guard that doesn't answer for so long is taken for stopped.
@@ -30,18 +32,6 @@ constexpr int answer_limit_ms = 1000;
 
 [[noreturn]] void can_not_start(char const* const call, int const error) {
   throw failure{internal, fmt::format("the command can't be started: {}: {}", call, std::strerror(error))};
-}
-
-/// The error that the guard or the command reports; 0 when the command was executed.
-int read_report(int const from) {
-  // ^Z may stop the command before it is executed: we stop with it.
-  default_actions const stops{SIGTSTP};
-  int error = 0;
-  ssize_t size = 0;
-  do {
-    size = read(from, &error, sizeof error);
-  } while (size < 0 && errno == EINTR);
-  return size == static_cast<ssize_t>(sizeof error) ? error : 0;
 }
 
 command_end end_of(int const status) {
@@ -67,10 +57,20 @@ std::unique_ptr<guard_board, guarded_command::unmap> guarded_command::new_board(
   return std::unique_ptr<guard_board, unmap>{new (memory) guard_board};
 }
 
+int guarded_command::read_report(int const from, start_options const& options) {
+  // ^Z may stop the command before it is executed: we stop with it.
+  default_actions const stops{SIGTSTP};
+  auto const period = std::clamp<nanoseconds>(options.grace / 2, 1ms, 1s);
+  pollfd report{.fd = from, .events = POLLIN, .revents = 0};
+  while (::poll(&report, 1, static_cast<int>(period / 1ms)) <= 0) kill_at(options.latest_end());
+  int error = 0;
+  return read(from, &error, sizeof error) == static_cast<ssize_t>(sizeof error) ? error : 0;
+}
+
 guarded_command::guarded_command(start_options options, signals const& mask, inherited_files const& files)
     : policy_{options.policy} {
   board_->kill_at = nanoseconds::max().count();
-  kill_at(options.kill_at);
+  kill_at(options.latest_end());
   tree_.spare_children();
   // What the guard leaves when it ends, first of all the command's exit code, comes to us.
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) can_not_start("prctl", errno);
@@ -107,7 +107,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
   tree_.set_guard(guard_);
   guards_end.reset();
   to_report.reset();
-  int const error = read_report(*report);
+  int const error = read_report(*report, options);
   if (error == 0 && board_->command > 0) {
     command_ = board_->command;
     tree_.set_command(command_);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -42,7 +43,9 @@ class guarded_command {
     command_start start;
     on_lost policy;
     std::chrono::nanoseconds grace;
-    std::chrono::nanoseconds kill_at;  ///< as for kill_at()
+    /// For kill_at(): asked again and again until the command is executed, which a slow file system may delay
+    /// beyond the present lease.
+    std::function<std::chrono::nanoseconds()> latest_end;
   };
 
   /// Throws failure, with a shell's 126 or 127 when the command can't be executed; nothing runs then.
@@ -97,6 +100,8 @@ class guarded_command {
   };
 
   static std::unique_ptr<guard_board, unmap> new_board();
+  /// The error that the guard or the command reports; 0 when the command was executed, or killed before.
+  int read_report(int from, start_options const&);
   /// A stop of the whole group (SIGSTOP) has stopped the guard too.
   void continue_guard() const noexcept;
 

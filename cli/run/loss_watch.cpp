@@ -28,14 +28,20 @@ loss_watch::time loss_watch::last_bit() const noexcept {
   return std::min(std::clamp<time>(most_ / 20, 20ms, 500ms), grace() / 2);
 }
 
-loss_watch::decision loss_watch::look(time const now, time const remaining, loss_cause const cause) {
-  if (stage_ == action::kill) return {action::nothing, reason::none, longest_sleep};
-  bool const held = cause == loss_cause::none && remaining > 0s;
-  if (held) {
+void loss_watch::note(time const now, time const remaining, loss_cause const cause) noexcept {
+  if (is_held(remaining, cause)) {
     deadline_ = now + remaining;
     most_ = std::max(most_, std::min(remaining, ttl_));
+  } else if (!kill_at_) {
+    // Another process may hold the lock already, or wait two seconds for the release.
+    kill_at_ = std::clamp(deadline_ - last_bit(), now, now + 1s);
   }
-  if (!held) return look_at_lost(now, cause);
+}
+
+loss_watch::decision loss_watch::look(time const now, time const remaining, loss_cause const cause) {
+  if (stage_ == action::kill) return {action::nothing, reason::none, longest_sleep};
+  note(now, remaining, cause);
+  if (!is_held(remaining, cause)) return look_at_lost(now, cause);
   auto decision = look_at_held(now, remaining);
   if (!rest_end_ || decision.step != action::nothing) return decision;
   if (now >= *rest_end_) return step(action::kill, reason::rest, longest_sleep);
@@ -68,9 +74,7 @@ loss_watch::decision loss_watch::look_at_lost(time const now, loss_cause const c
       cause == loss_cause::none || cause == loss_cause::unreachable || cause == loss_cause::limit_reached;
   if (policy_ == on_lost::kill || at_the_deadline) return step(action::kill, reason::lost, longest_sleep);
 
-  // Another process may hold the lock already, or wait two seconds for the release: SIGTERM is still sent,
-  // but with a short time limit.
-  if (!kill_at_) kill_at_ = std::clamp(deadline_ - last_bit(), now, now + 1s);
+  // SIGTERM is still sent, but with a short time limit.
   if (now >= *kill_at_) return step(action::kill, reason::lost, longest_sleep);
   return step(action::terminate, reason::lost, *kill_at_ - now);
 }

@@ -30,6 +30,9 @@ class loss_watch {
   /// `max_hold` 0: no limit.
   loss_watch(on_lost policy, time ttl, time max_hold, time now, time remaining);
 
+  /// Learns how the lease is, for latest_end(), where no action can be taken.
+  void note(time now, time remaining, loss_cause cause) noexcept;
+
   /// The action that is due now. Each action is returned once.
   [[nodiscard]] decision look(time now, time remaining, loss_cause cause);
 
@@ -47,6 +50,9 @@ class loss_watch {
   [[nodiscard]] bool killed() const noexcept { return stage_ == action::kill; }
 
  private:
+  [[nodiscard]] static bool is_held(time const remaining, loss_cause const cause) noexcept {
+    return cause == loss_cause::none && remaining > time::zero();
+  }
   [[nodiscard]] time last_bit() const noexcept;
   [[nodiscard]] decision look_at_held(time now, time remaining);
   [[nodiscard]] decision look_at_lost(time now, loss_cause cause);

@@ -40,7 +40,11 @@ class supervisor {
                   .start = std::move(start),
                   .policy = options.policy,
                   .grace = watch_.grace(),
-                  .kill_at = watch_.latest_end()},
+                  .latest_end =
+                      [this] {
+                        watch_.note(boot_time(), held_.remaining(), held_.lost_because());
+                        return watch_.latest_end();
+                      }},
                  receiver,
                  files} {
     standstill_.after_sleep();  // ^Z may stop us before the command is executed

@@ -89,6 +89,16 @@ TEST(loss_watch, has_the_guard_kill_soon_after_a_sudden_loss) {
   EXPECT_EQ(watch.latest_end(), 3250ms) << "half of the last bit after the kill is due";
 }
 
+TEST(loss_watch, knows_the_latest_end_before_it_can_act) {
+  loss_watch watch{on_lost::term, 30s, 0s, 0s, 30s};
+  watch.note(10s, 30s, loss_cause::none);
+  EXPECT_EQ(watch.latest_end(), 39750ms);
+  watch.note(12s, 0s, loss_cause::forced);
+  watch.note(13s, 0s, loss_cause::forced);
+  EXPECT_EQ(watch.latest_end(), 13250ms);
+  EXPECT_EQ(watch.look(12500ms, 0s, loss_cause::forced).step, action::terminate);
+}
+
 TEST(loss_watch, kills_no_later_than_the_former_deadline_after_a_sudden_loss) {
   loss_watch watch{on_lost::term, 900ms, 0s, 0s, 900ms};
   EXPECT_EQ(watch.look(100ms, 800ms, loss_cause::none).step, action::nothing);

@@ -9,6 +9,13 @@ void spared_processes::add(pid_t const id) noexcept {
   if (place < ids_.size()) ids_[place] = id;
 }
 
+void spared_processes::remove(pid_t const id) noexcept {
+  for (auto& spared : ids_) {
+    auto same = id;
+    spared.compare_exchange_strong(same, 0);
+  }
+}
+
 bool spared_processes::has(pid_t const id) const noexcept {
   auto const count = std::min(count_.load(), ids_.size());
   return std::any_of(ids_.begin(), ids_.begin() + count, [id](auto const& spared) { return spared == id; });

@@ -19,6 +19,8 @@ namespace holdfast::cli {
 class spared_processes {
  public:
   void add(pid_t) noexcept;
+  /// Has ended: its id may become that of a process of the command.
+  void remove(pid_t) noexcept;
   [[nodiscard]] bool has(pid_t) const noexcept;
   /// True for the first caller.
   [[nodiscard]] bool choose_now() noexcept { return !chosen_.exchange(true); }

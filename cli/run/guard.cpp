@@ -2,6 +2,7 @@
 
 #include "common/boot_time.hpp"
 #include "common/exit_codes.hpp"
+#include "process/orphans.hpp"
 
 #include <poll.h>
 #include <signal.h>
@@ -81,12 +82,10 @@ class guard_process {
 
   /// Reaps orphans, but not the command, whose exit code is for holdfast.
   bool command_has_ended() noexcept {
-    for (;;) {
-      siginfo_t child{};
-      if (waitid(P_ALL, 0, &child, WEXITED | WNOHANG | WNOWAIT) != 0 || child.si_pid == 0) break;
-      if (child.si_pid == command_) return true;
-      waitpid(child.si_pid, nullptr, 0);
-    }
+    bool ended = false;
+    reap_orphans([&](pid_t const id) { return ended = id == command_; },
+                 [this](pid_t const id) { board_.spared.remove(id); });
+    if (ended) return true;
     siginfo_t stop{};
     if (waitid(P_PID, static_cast<id_t>(command_), &stop, WSTOPPED | WNOHANG) == 0 &&
         stop.si_pid == command_) {

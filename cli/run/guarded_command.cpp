@@ -1,6 +1,7 @@
 #include "run/guarded_command.hpp"
 
 #include "common/exit_codes.hpp"
+#include "process/orphans.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -148,6 +149,11 @@ std::optional<command_end> guarded_command::poll() {
                [this](pid_t const id) { return !std::ranges::count(told_, id); });
   }
   return end;
+}
+
+void guarded_command::reap_rest() noexcept {
+  reap_orphans([this](pid_t const id) { return id == guard_ || id == command_; },
+               [this](pid_t const id) { board_->spared.remove(id); });
 }
 
 bool guarded_command::was_stopped() noexcept {

@@ -57,6 +57,9 @@ class guarded_command {
   /// The end of the command; empty while it runs. Once.
   [[nodiscard]] std::optional<command_end> poll();
 
+  /// Reaps what has ended of all that the guard has left to us, but for what poll() waits for.
+  void reap_rest() noexcept;
+
   /// Whether the command, and not holdfast, was stopped since the last call, and still is.
   [[nodiscard]] bool was_stopped() noexcept;
 

@@ -1,6 +1,7 @@
 #include "run/pause.hpp"
 
 #include "common/boot_time.hpp"
+#include "process/orphans.hpp"
 
 #include <signal.h>
 
@@ -11,6 +12,7 @@ int sleep_until(std::chrono::nanoseconds const time, signals const& receiver) {
   for (;;) {
     auto const remaining = time - boot_time();
     if (remaining <= 0ns) return 0;
+    reap_orphans();
     receiver.wake_in(remaining);
     int const signal = receiver.wait();
     if (signal == SIGTSTP) signals::stop_here();

@@ -155,6 +155,7 @@ class supervisor {
     if (signal == 0) return follow_stop();
     if (signal == SIGCHLD) {
       end_ = command_.poll();
+      command_.reap_rest();
       return;
     }
     if (command_.got_too(signal)) {
@@ -187,6 +188,7 @@ class supervisor {
   /// The guard has ended with the command, and nobody else knows whether the signal came to the group. What
   /// is to end anyway may get it twice.
   void pass_on_to_rest(int const signal) {
+    command_.reap_rest();
     if (signal == 0 || signal == SIGCHLD) return;
     command_.pass_on(signal);
     if (signal == SIGTSTP) signals::stop_here();

@@ -1,4 +1,5 @@
 #include "run/wait_for_lock.hpp"
+#include "process/orphans.hpp"
 
 #include "common/boot_time.hpp"
 #include "common/duration.hpp"
@@ -114,6 +115,7 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
   auto const limit = limit_of_silence(options);
   auto answer_by = limit ? boot_time() + *limit : std::chrono::nanoseconds::max();
   while (!result->has_come() && !gave_up) {
+    reap_orphans();  // of an earlier turn
     if (ending_signal == 0) receiver.wake_in(std::min(report.pause(), answer_by - boot_time()));
     int const signal = receiver.wait();
     if (signal == SIGTSTP) signals::stop_here();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <string>
 
 namespace {
@@ -114,6 +115,25 @@ TEST_F(again, always_is_also_after_the_end_of_the_command_and_gives_the_lock_to_
   job.signal(SIGTERM);
   EXPECT_NE(job.wait(), 0);
   EXPECT_TRUE(eventually([&] { return !redis.exists("job"); }));
+}
+
+/// They come to holdfast when the guard has ended.
+TEST_F(again, leaves_no_zombies_of_what_earlier_turns_left_in_the_background) {
+  for (bool const while_it_waits : {false, true}) {
+    auto const go = folder / "go";
+    auto job = start({"--again=always"}, "(until [ -e " + go + " ]; do sleep 0.02; done) & echo $!");
+    ASSERT_TRUE(eventually([&] { return job.err().find("again in") != std::string::npos; })) << job.err();
+    auto const left = job.out().substr(0, job.out().find('\n'));
+    if (while_it_waits) {
+      EXPECT_TRUE(eventually(
+          [&] { return !redis.command({"SET", "job", "somebody else", "NX", "PX", "60000"}).is_nil(); }));
+      EXPECT_TRUE(eventually([&] { return redis.keys("*queue*").size() == 1; }));
+    }
+    EXPECT_TRUE(std::filesystem::exists("/proc/" + left));
+    process{{"touch", go}}.wait();
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists("/proc/" + left); })) << while_it_waits;
+    std::filesystem::remove(go);
+  }
 }
 
 TEST_F(again, ends_with_a_signal_that_the_command_obeys_with_success) {

@@ -41,7 +41,8 @@ If the lock is lost (server gone for longer than the ttl, lock deleted or releas
   A loss ends everything that COMMAND has started, also under timeout(1) or setsid(1). Daemons are spared:
   processes in a session of their own that COMMAND has left to run by themselves. A process of another user
   (sudo) can't be killed: holdfast says so, and renews the lock until the process ends, as long as the server
-  answers.
+  answers. Where /proc hides the processes of other users (hidepid), that is so for COMMAND itself only: others
+  that it has started as another user are neither ended nor waited for, and holdfast says so.
   After a release by force the lock goes back as soon as COMMAND is gone. With --on-lost=warn it goes back when
   COMMAND ends, but the lock is deleted after 2s.
   If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same

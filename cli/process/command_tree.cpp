@@ -42,11 +42,11 @@ void command_tree::look() noexcept {
   deepest_ = 0;
   if (!table_.read()) {
     // Without /proc the command itself is all that can be found.
-    if (command_ > 0 && kill(command_, 0) == 0) {
-      deepest_ = 1;
-      table_.add({.id = command_, .parent = root_, .group = group_, .session = session_, .depth = deepest_});
-    }
-    return;
+    if (command_is_there()) add_command();
+  } else if (table_.find(command_) == nullptr && command_is_there()) {
+    // /proc hides the processes of other users (hidepid), and it is one, such as sudo(8).
+    add_command();
+    std::ranges::sort(table_.all(), {}, &process_entry::id);
   }
   auto const depth_of = [this](process_entry const& entry) {
     if (entry.parent == root_) return 1;
@@ -63,6 +63,14 @@ void command_tree::look() noexcept {
       changed = changed || entry.depth != 0;
     }
   }
+}
+
+bool command_tree::command_is_there() const noexcept {
+  return command_ > 0 && !command_ended_ && (kill(command_, 0) == 0 || errno == EPERM);
+}
+
+void command_tree::add_command() noexcept {
+  table_.add({.id = command_, .parent = root_, .group = group_, .session = session_});
 }
 
 bool command_tree::is_empty() const noexcept {

@@ -56,6 +56,7 @@ class command_tree {
 
   void set_guard(pid_t guard) noexcept { guard_ = guard; }
   void set_command(pid_t command) noexcept { command_ = command; }
+  void set_command_ended() noexcept { command_ended_ = true; }
 
   /// Spares the present children of this process, such as those from before an exec of holdfast.
   void spare_children() noexcept;
@@ -92,6 +93,9 @@ class command_tree {
   reach send(int signal, part) noexcept;
 
  private:
+  /// Whether the command runs, by the kernel alone.
+  [[nodiscard]] bool command_is_there() const noexcept;
+  void add_command() noexcept;
   [[nodiscard]] bool is_own_child(process_entry const&) const noexcept;
   [[nodiscard]] bool is_daemon(process_entry const&) const noexcept;
   [[nodiscard]] bool is_in(part, process_entry const&) const noexcept;
@@ -104,6 +108,7 @@ class command_tree {
   pid_t session_ = getsid(0);
   pid_t guard_ = 0;  // 0: this process, or the guard has ended
   pid_t command_ = 0;
+  bool command_ended_ = false;  // its id may be given again
 };
 
 }  // namespace holdfast::cli

@@ -85,7 +85,10 @@ class guard_process {
     bool ended = false;
     reap_orphans([&](pid_t const id) { return ended = id == command_; },
                  [this](pid_t const id) { board_.spared.remove(id); });
-    if (ended) return true;
+    if (ended) {
+      tree_.set_command_ended();
+      return true;
+    }
     siginfo_t stop{};
     if (waitid(P_PID, static_cast<id_t>(command_), &stop, WSTOPPED | WNOHANG) == 0 &&
         stop.si_pid == command_) {

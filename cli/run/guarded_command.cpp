@@ -140,6 +140,7 @@ std::optional<command_end> guarded_command::poll() {
   int status = SIGKILL;                                     // in case that the status is lost
   if (waitpid(command_, &status, WNOHANG) == 0) return {};  // the guard was killed, the command was not
   command_ = -1;
+  tree_.set_command_ended();
   auto const end = end_of(status);
   if (end.signal != 0 && end.signal == passed_on_) {
     // What the command had just started when the signal was passed on has not got it, and nobody else is left

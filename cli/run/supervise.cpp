@@ -4,6 +4,7 @@
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "process/process_table.hpp"
 #include "process/terminal.hpp"
 #include "run/guarded_command.hpp"
 #include "run/locks.hpp"
@@ -64,6 +65,7 @@ class supervisor {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),
                                 problem(loss_watch::reason::lost, held_.lost_because()),
                                 command_.ended_by_guard() ? "was killed" : "has ended meanwhile"));
+      note_what_is_hidden();
     }
     return {.code = end_->code, .signal = end_->signal, .lost = lost};
   }
@@ -96,6 +98,7 @@ class supervisor {
     loss_reported_ = true;
     output::error(
         fmt::format("{} {}; {}", title_of(options_), problem(decision.why, cause), done(decision.step)));
+    note_what_is_hidden();
     return watch_.killed() ? look_for_rest : decision.look_again;
   }
 
@@ -108,6 +111,14 @@ class supervisor {
                                 title_of(options_)));
     }
     return pause_ = std::min(pause_ * 2, longest_look);
+  }
+
+  /// Once. With hidepid /proc shows processes of other users to root alone.
+  void note_what_is_hidden() {
+    if (process_of(1) || std::exchange(hidden_is_noted_, true)) return;
+    output::note(
+        "processes of other users can't be seen here (/proc is mounted with hidepid): if the command has "
+        "started any, they are neither ended nor waited for");
   }
 
   [[nodiscard]] std::string problem(loss_watch::reason const why, loss_cause const cause) const {
@@ -204,7 +215,8 @@ class supervisor {
   nanoseconds pause_ = look_for_rest;    // between looks after the kill
   pid_t unkillable_ = 0;                 // a process of the last signal that may not be signalled
   bool renewed_for_unkillable_ = false;  // the lock is renewed though the command was to be killed
-  bool loss_reported_ = false;           // why the command was told to end
+  bool hidden_is_noted_ = false;
+  bool loss_reported_ = false;  // why the command was told to end
 };
 
 }  // namespace

@@ -122,14 +122,16 @@ TEST_F(reach_of_a_loss, spares_all_that_ran_before_holdfast_did_however_many_the
   EXPECT_EQ(alive, 100);
 }
 
+words joined(words first, words const& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+words const other_user{"setpriv", "--reuid=65534", "--clear-groups"};
+
 /// holdfast may not kill processes of other users here, as when a user's command changes to another user.
 TEST_F(reach_of_a_loss, is_not_a_process_of_another_user_for_which_the_lock_is_kept) {
   words const not_allowed_to_kill{"setpriv", "--bounding-set=-kill"};
-  words const other_user{"setpriv", "--reuid=65534", "--clear-groups"};
-  auto const joined = [](words first, words const& second) {
-    first.insert(first.end(), second.begin(), second.end());
-    return first;
-  };
   if (geteuid() != 0 || process{joined(joined(not_allowed_to_kill, other_user), {"true"})}.wait() != 0)
     GTEST_SKIP() << "only root with all capabilities can give one up";
   auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
@@ -150,6 +152,41 @@ TEST_F(reach_of_a_loss, is_not_a_process_of_another_user_for_which_the_lock_is_k
   kill(work, SIGKILL);
   EXPECT_EQ(job.wait(), 79) << job.err();
   EXPECT_FALSE(redis.exists("job"));
+}
+
+/// As above, and /proc doesn't show it.
+TEST_F(reach_of_a_loss, is_not_a_hidden_command_of_another_user_for_which_the_lock_is_kept) {
+  for (std::string const hidepid : {"1", "2"}) {
+    words const hidden{"unshare",
+                       "--mount",
+                       "sh",
+                       "-c",
+                       "mount -t proc -o gid=64999,hidepid=" + hidepid + " proc /proc && exec \"$@\"",
+                       "sh",
+                       "setpriv",
+                       "--bounding-set=-kill,-sys_ptrace"};
+    if (geteuid() != 0 || process{joined(joined(hidden, other_user), {"true"})}.wait() != 0)
+      GTEST_SKIP() << "only root with all capabilities can mount /proc anew";
+    auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
+    process job{joined(hidden, joined({HOLDFAST_CLI, "run", "--ttl", "4s", "--max-hold", "1s", "job", "--"},
+                                      command)),
+                {{"HOLDFAST_URL", server.url()}}};
+    work = printed_id(job);
+    auto const id = std::to_string(work);
+    EXPECT_TRUE(eventually([&] {
+      return job.err().find("the lock is renewed until it ends") != std::string::npos;
+    })) << job.err();
+    EXPECT_TRUE(always(5s, [&] { return redis.exists("job"); })) << "longer than the ttl\n" << job.err();
+    kill(work, SIGKILL);
+    EXPECT_EQ(job.wait(), 79) << job.err();
+    auto const said = job.err();
+    EXPECT_THAT(said, AllOf(HasSubstr("can't be killed (process " + id + " of it is another user's)"),
+                            Not(HasSubstr("was killed"))));
+    auto const note = said.find("processes of other users can't be seen here");
+    EXPECT_NE(note, std::string::npos) << said;
+    EXPECT_EQ(note, said.rfind("processes of other users can't be seen here"));
+    EXPECT_FALSE(redis.exists("job"));
+  }
 }
 
 }  // namespace

@@ -169,6 +169,10 @@ void be_guard(guard_duty const& duty, guard_board& board) noexcept {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // What has come to the whole group so far has not reached the command: not "got too", so it is passed on.
+  constexpr timespec at_once{};
+  while (sigtimedwait(&all, nullptr, &at_once) > 0) {
+  }
   // Not fork(): that runs the handlers of libraries, which aren't for the child of a program with threads.
   auto const command = _Fork();
   if (command == 0) {

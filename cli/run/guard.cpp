@@ -107,6 +107,17 @@ class guard_process {
     static_cast<void>(send(duty_.lifeline, &word, sizeof word, MSG_NOSIGNAL));
   }
 
+  /// For holdfast, which may be about to ask.
+  void note_signals() const noexcept {
+    sigset_t got{};
+    sigpending(&got);
+    std::uint64_t bits = 0;
+    for (int signal = 1; signal < 64; ++signal) {
+      if (sigismember(&got, signal) == 1) bits |= std::uint64_t{1} << static_cast<unsigned>(signal);
+    }
+    board_.got_at_end = bits;
+  }
+
   /// By the lifeline: holdfast is still our parent for a moment after its end has closed that.
   [[nodiscard]] bool holdfast_is_dead() const noexcept {
     std::uint8_t next = 0;
@@ -121,6 +132,7 @@ class guard_process {
       tree_.look();
       if (tree_.is_empty()) duty_.give_back->execute(duty_.mask, duty_.files, no_file);
     }
+    note_signals();
     _exit(ok);
   }
 

@@ -19,9 +19,12 @@ struct guard_board {
   std::atomic<pid_t> command{0};         ///< 0: not started
   std::atomic<bool> acted{false};        ///< the guard has told the command to end
   std::atomic<bool> stopped{false};      ///< the command was stopped; holdfast clears it
+  /// The signals that a guard that has ended had got, and was not asked about: bit n for signal n.
+  std::atomic<std::uint64_t> got_at_end{0};
   spared_processes spared;
 
-  static_assert(decltype(kill_at)::is_always_lock_free && decltype(command)::is_always_lock_free);
+  static_assert(decltype(kill_at)::is_always_lock_free && decltype(command)::is_always_lock_free &&
+                decltype(got_at_end)::is_always_lock_free);
 };
 
 struct guard_duty {

@@ -169,11 +169,17 @@ bool guarded_command::got_too(int const signal) noexcept {
   while (recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) > 0) {
   }
   auto const question = static_cast<std::uint8_t>(signal);
-  if (send(*lifeline_, &question, 1, MSG_NOSIGNAL) != 1) return false;
+  if (send(*lifeline_, &question, 1, MSG_NOSIGNAL) != 1) return had_got_too(signal);
   pollfd answered{.fd = *lifeline_, .events = POLLIN, .revents = 0};
   if (::poll(&answered, 1, answer_limit_ms) != 1) return false;
-  return recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) == static_cast<ssize_t>(sizeof answer) &&
-         answer.signal == question && answer.got_too;
+  if (recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof answer))
+    return had_got_too(signal);
+  return answer.signal == question && answer.got_too;
+}
+
+bool guarded_command::had_got_too(int const signal) noexcept {
+  auto const bit = std::uint64_t{1} << static_cast<unsigned>(signal);
+  return (board_->got_at_end.fetch_and(~bit) & bit) != 0;  // once: the next one may be to holdfast alone
 }
 
 void guarded_command::pass_on(int const signal) {

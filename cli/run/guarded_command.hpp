@@ -105,6 +105,8 @@ class guarded_command {
   static std::unique_ptr<guard_board, unmap> new_board();
   /// The error that the guard or the command reports; 0 when the command was executed, or killed before.
   int read_report(int from, start_options const&);
+  /// The same, of a guard that has ended without an answer.
+  [[nodiscard]] bool had_got_too(int signal) noexcept;
   /// A stop of the whole group (SIGSTOP) has stopped the guard too.
   void continue_guard() const noexcept;
 

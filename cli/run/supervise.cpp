@@ -196,12 +196,12 @@ class supervisor {
     }
   }
 
-  /// The guard has ended with the command, and nobody else knows whether the signal came to the group. What
-  /// is to end anyway may get it twice.
+  /// The guard has ended with the command, and of later signals nobody knows whether they came to the group.
+  /// What is to end anyway may get those twice.
   void pass_on_to_rest(int const signal) {
     command_.reap_rest();
     if (signal == 0 || signal == SIGCHLD) return;
-    command_.pass_on(signal);
+    if (!command_.got_too(signal)) command_.pass_on(signal);
     if (signal == SIGTSTP) signals::stop_here();
   }
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
 #include <string>
 
 namespace {
@@ -87,6 +88,37 @@ TEST_F(run_signal_times, before_the_command_is_there_reach_it_all_the_same) {
   ASSERT_TRUE(job.at_fork([&] { kill(-job.pid(), SIGTERM); }));
   EXPECT_EQ(job.wait(), 128 + SIGTERM);
   EXPECT_FALSE(redis.exists("job"));
+}
+
+/// The guard can't be asked any more whether the signal came to the group, too.
+TEST_F(run_signal_times, that_end_the_command_before_holdfast_looks_reach_what_it_has_left_once) {
+  // Not a shell: that handles two signals in a row as one.
+  temporary_folder const folder;
+  constexpr auto survivor = R"(
+import os, signal, sys
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+print(os.getppid(), flush=True)
+while not os.path.exists(sys.argv[1]):
+  if signal.sigtimedwait([signal.SIGTERM], 0.02): os.write(1, b"got\n")
+os.write(1, b"end\n")
+)";
+  process job{{"setsid", HOLDFAST_CLI, "run", "job", "--", "sh", "-c", "python3 -c \"$0\" \"$1\" & wait",
+               survivor, folder / "go"},
+              {{"HOLDFAST_URL", server.url()}}};
+  ASSERT_TRUE(eventually([&] { return job.out().ends_with('\n'); })) << job.err();
+  auto const ready = job.out();
+  auto const command = holdfast::cli::process_of(std::stoi(ready));
+  ASSERT_TRUE(command);
+  auto const guard = command->parent;
+  job.signal(SIGSTOP);
+  ASSERT_EQ(kill(-job.pid(), SIGTERM), 0);
+  EXPECT_TRUE(eventually([&] { return !is_alive(guard); }));
+  EXPECT_TRUE(eventually([&] { return job.out() == ready + "got\n"; }));
+  job.signal(SIGCONT);
+  EXPECT_EQ(job.wait(), 128 + SIGTERM);
+  process{{"touch", folder / "go"}}.wait();
+  EXPECT_TRUE(eventually([&] { return job.out().ends_with("end\n"); }));
+  EXPECT_EQ(job.out(), ready + "got\nend\n");
 }
 
 }  // namespace

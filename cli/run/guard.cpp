@@ -128,7 +128,9 @@ class guard_process {
   /// The lock stays while something of the command is at work, as another user's process that can't be
   /// killed.
   [[noreturn]] void leave() noexcept {
-    if (duty_.give_back != nullptr && holdfast_is_dead()) {
+    bool const alone = holdfast_is_dead();
+    if (alone && told_to_end_) duty_.terminal.restore(command_);
+    if (alone && duty_.give_back != nullptr) {
       tree_.look();
       if (tree_.is_empty()) duty_.give_back->execute(duty_.mask, duty_.files, no_file);
     }
@@ -139,6 +141,7 @@ class guard_process {
   /// Exits when the command has ended and nothing is left that can be killed.
   [[noreturn]] void end_command() noexcept {
     board_.acted = true;
+    told_to_end_ = true;
     tree_.spare_daemons();
     for (auto pause = first_pause;; pause = std::min(pause * 2, longest_pause)) {
       auto const reached = tree_.send(SIGKILL, command_tree::part::all);
@@ -150,6 +153,7 @@ class guard_process {
   [[noreturn]] void holdfast_has_died() noexcept {
     if (duty_.policy == on_lost::warn) _exit(ok);
     if (duty_.policy == on_lost::kill) end_command();
+    told_to_end_ = true;
     tree_.spare_daemons();
     tree_.send(SIGTERM, command_tree::part::front);
     tree_.send(SIGCONT, command_tree::part::front);
@@ -168,6 +172,7 @@ class guard_process {
   guard_duty const& duty_;
   guard_board& board_;
   pid_t command_;
+  bool told_to_end_ = false;  // the command, by us
   command_tree tree_{board_.spared};
   int children_ = -1;
   // Time-outs of poll stand still while the machine is suspended.

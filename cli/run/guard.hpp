@@ -3,6 +3,7 @@
 
 #include "process/command_tree.hpp"
 #include "process/prepared_program.hpp"
+#include "process/terminal_state.hpp"
 #include "run/loss_watch.hpp"
 
 #include <sys/types.h>
@@ -32,6 +33,7 @@ struct guard_duty {
   prepared_program const* give_back;  ///< releases the lock; null: it is left to its ttl
   signals const& mask;
   inherited_files const& files;
+  terminal_state const& terminal;  ///< from before the command
   on_lost policy;
   std::chrono::nanoseconds grace;
   pid_t holdfast;
@@ -50,8 +52,9 @@ struct guard_answer {
 /// Ends with the command, which thereby becomes holdfast's child. When holdfast is killed, the guard sends
 /// the command SIGTERM and, a grace later, SIGKILL. When holdfast is frozen, it sends SIGKILL at the time of
 /// the board. Without it the command would run on under a lock that is not renewed, beside the next holder.
-/// With on_lost::warn it leaves the command alone. When holdfast is dead, and nothing of the command is left,
-/// it becomes the program that gives the lock back, which has effect only while the owner still holds it.
+/// With on_lost::warn it leaves the command alone. Instead of a dead holdfast it restores the terminal. When
+/// holdfast is dead, and nothing of the command is left, it becomes the program that gives the lock back,
+/// which has effect only while the owner still holds it.
 ///
 /// It is in holdfast's process group with all signals blocked. So ^Z does not stop it, and holdfast learns
 /// from it whether a signal came to holdfast alone or to the whole group, thus to the command as well.

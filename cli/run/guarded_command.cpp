@@ -97,6 +97,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
                         .give_back = release ? &*release : nullptr,
                         .mask = mask,
                         .files = files,
+                        .terminal = terminal_,
                         .policy = policy_,
                         .grace = options.grace,
                         .holdfast = getpid(),

@@ -4,6 +4,7 @@
 #include "process/command_tree.hpp"
 #include "process/inherited_files.hpp"
 #include "process/signals.hpp"
+#include "process/terminal_state.hpp"
 #include "run/guard.hpp"
 #include "run/loss_watch.hpp"
 
@@ -78,6 +79,9 @@ class guarded_command {
   /// counts too, but for daemons.
   [[nodiscard]] bool has_rest() noexcept;
 
+  /// For a command that was told to end, and has ended: it may not have been able to do so.
+  void restore_terminal() const noexcept { terminal_.restore(0); }
+
   /// Sets the time of CLOCK_BOOTTIME at which the command must be dead, even if holdfast is frozen. No effect
   /// with on_lost::warn.
   void kill_at(std::chrono::nanoseconds time) noexcept;
@@ -112,6 +116,7 @@ class guarded_command {
 
   std::unique_ptr<guard_board, unmap> board_ = new_board();
   command_tree tree_{board_->spared};
+  terminal_state terminal_{};
   on_lost policy_;
   file lifeline_{};
   pid_t guard_ = -1;           // -1: it has ended

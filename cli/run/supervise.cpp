@@ -59,7 +59,10 @@ class supervisor {
     }
     bool const still_held = held_.valid();
     bool const ended_by_us = watch_.acted() || command_.ended_by_guard();
-    if (ended_by_us) end_rest();
+    if (ended_by_us) {
+      end_rest();
+      command_.restore_terminal();
+    }
     bool const lost = ended_by_us || !still_held;
     if (lost && !loss_reported_) {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),

@@ -1,0 +1,44 @@
+#include "process/terminal_state.hpp"
+
+#include "process/terminal.hpp"
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace holdfast::cli {
+
+terminal_state::terminal_state() noexcept {
+  struct stat output{};
+  if (fstat(STDOUT_FILENO, &output) == 0 && (S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
+  int const terminal = open_terminal();
+  if (terminal < 0) return;
+  termios modes{};
+  if (tcgetpgrp(terminal) == getpgrp() && tcgetattr(terminal, &modes) == 0) modes_ = modes;
+  close(terminal);
+}
+
+void terminal_state::restore(pid_t const command) const noexcept {
+  if (!modes_) return;
+  int const terminal = open_terminal();
+  if (terminal < 0) return;
+  pid_t const own = getpgrp();
+  pid_t const foreground = tcgetpgrp(terminal);
+  bool const has_ended = foreground > 0 && kill(-foreground, 0) != 0 && errno == ESRCH;
+  if (foreground > 0 && (foreground == own || foreground == command || has_ended)) {
+    // It would stop a process in the background, as we are if the command made a group of its own.
+    sigset_t stop{};
+    sigset_t before{};
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTTOU);
+    pthread_sigmask(SIG_BLOCK, &stop, &before);
+    tcsetattr(terminal, TCSANOW, &*modes_);
+    tcsetpgrp(terminal, own);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+  close(terminal);
+}
+
+}  // namespace holdfast::cli

@@ -58,12 +58,11 @@ class supervisor {
       sleep_until_signal(output::write_kept() ? next : std::min(next, longest_look));
     }
     bool const still_held = held_.valid();
-    bool const ended_by_us = watch_.acted() || command_.ended_by_guard();
-    if (ended_by_us) {
+    if (ended_by_us()) {
       end_rest();
       command_.restore_terminal();
     }
-    bool const lost = ended_by_us || !still_held;
+    bool const lost = ended_by_us() || !still_held;
     if (lost && !loss_reported_) {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),
                                 problem(loss_watch::reason::lost, held_.lost_because()),
@@ -74,6 +73,8 @@ class supervisor {
   }
 
  private:
+  [[nodiscard]] bool ended_by_us() const noexcept { return watch_.acted() || command_.ended_by_guard(); }
+
   void sleep_until_signal(nanoseconds const at_most) {
     receiver_.wake_in(at_most);
     standstill_.before_sleep(at_most);
@@ -116,9 +117,10 @@ class supervisor {
     return pause_ = std::min(pause_ * 2, longest_look);
   }
 
-  /// Once. With hidepid /proc shows processes of other users to root alone.
+  /// Once, and only of a command that is to end. With hidepid /proc shows processes of other users to root
+  /// alone.
   void note_what_is_hidden() {
-    if (process_of(1) || std::exchange(hidden_is_noted_, true)) return;
+    if (!ended_by_us() || process_of(1) || std::exchange(hidden_is_noted_, true)) return;
     output::note(
         "processes of other users can't be seen here (/proc is mounted with hidepid): if the command has "
         "started any, they are neither ended nor waited for");

@@ -1,10 +1,10 @@
 #include "run/wait_for_lock.hpp"
-#include "process/orphans.hpp"
 
 #include "common/boot_time.hpp"
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "process/orphans.hpp"
 #include "run/server_patience.hpp"
 #include "run/wait_report.hpp"
 

@@ -43,7 +43,7 @@ If the lock is lost (server gone for longer than the ttl, lock deleted or releas
   (sudo) can't be killed: holdfast says so, and renews the lock until the process ends, as long as the server
   answers. Where /proc hides the processes of other users (hidepid), that is so for COMMAND itself only: others
   that it has started as another user are neither ended nor waited for, and holdfast says so.
-  The terminal gets back the modes that it had before COMMAND (not if stdout is a pipe, as to a pager).
+  The terminal gets back the modes that it had before COMMAND (not if stdout or stderr is a pipe, as to a pager).
   After a release by force the lock goes back as soon as COMMAND is gone. With --on-lost=warn it goes back when
   COMMAND ends, but the lock is deleted after 2s.
   If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same

@@ -3,6 +3,7 @@
 
 #include <holdfast/options.hpp>
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -41,8 +42,9 @@ class unwaiting {
   unwaiting& operator=(unwaiting const&) = delete;
 };
 
-/// Writes of what is kept as much as is possible without waiting. False: some is left.
+/// Writes of what is kept as much as is possible without waiting. False: some is left, to be tried again.
 bool write_kept();
+inline constexpr std::chrono::nanoseconds write_again = std::chrono::seconds{1};
 
 /// Control characters and changes of the writing direction become \xNN: the text stays one line and does not
 /// affect a terminal.

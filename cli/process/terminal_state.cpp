@@ -4,15 +4,26 @@
 
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 
 namespace holdfast::cli {
+namespace {
+
+bool is_pipe(int const descriptor) noexcept {
+  struct stat found{};
+  return fstat(descriptor, &found) == 0 && (S_ISFIFO(found.st_mode) || S_ISSOCK(found.st_mode));
+}
+
+}  // namespace
 
 terminal_state::terminal_state() noexcept {
-  struct stat output{};
-  if (fstat(STDOUT_FILENO, &output) == 0 && (S_ISFIFO(output.st_mode) || S_ISSOCK(output.st_mode))) return;
+  // In the background of a script, whose group is that of the foreground, too.
+  struct sigaction of_interrupt{};
+  if (sigaction(SIGINT, nullptr, &of_interrupt) != 0 || of_interrupt.sa_handler == SIG_IGN) return;
+  if (is_pipe(STDOUT_FILENO) || is_pipe(STDERR_FILENO)) return;
   int const terminal = open_terminal();
   if (terminal < 0) return;
   termios modes{};
@@ -26,6 +37,10 @@ void terminal_state::restore(pid_t const command) const noexcept {
   if (terminal < 0) return;
   pid_t const own = getpgrp();
   pid_t const foreground = tcgetpgrp(terminal);
+  if (foreground > 0 && foreground != own && foreground != command) {
+    while (waitpid(-foreground, nullptr, WNOHANG) > 0) {  // a zombie of ours would still be there
+    }
+  }
   bool const has_ended = foreground > 0 && kill(-foreground, 0) != 0 && errno == ESRCH;
   if (foreground > 0 && (foreground == own || foreground == command || has_ended)) {
     // It would stop a process in the background, as we are if the command made a group of its own.

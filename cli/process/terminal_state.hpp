@@ -8,8 +8,9 @@
 
 namespace holdfast::cli {
 
-/// The modes of the terminal at the construction. Nothing if our process group isn't in its foreground, or
-/// stdout is a pipe: its reader may be a pager, which sets modes of its own at any time.
+/// The modes of the terminal at the construction. Nothing if our process group isn't in its foreground, or we
+/// are a script's job in its background, or stdout or stderr is a pipe: its reader may be a pager, which sets
+/// modes of its own at any time.
 class terminal_state {
  public:
   terminal_state() noexcept;

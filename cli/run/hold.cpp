@@ -11,6 +11,7 @@
 #include "run/lock_client.hpp"
 #include "run/locks.hpp"
 #include "run/standstill.hpp"
+#include "run/turn_messages.hpp"
 #include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
@@ -19,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -113,7 +115,8 @@ int hold_until_end(lease held, run_options const& options, hold_words const& giv
   end_of_input const input;
   int signal = 0;
   while (held.valid() && !input.has_come() && !signals::is_ending(signal)) {
-    auto const at_most = held.remaining();
+    auto const at_most =
+        output::write_kept() ? held.remaining() : std::min(held.remaining(), output::write_again);
     receiver.wake_in(at_most);
     still.before_sleep(at_most);
     signal = receiver.wait();
@@ -145,6 +148,7 @@ int with_lease(run_options const& asked, hold_words const& given, lease_user con
         "`holdfast run`, or the URL of a Redis"};
   }
   lock_client const locking{url, "holdfast-hold", asked};
+  turn_messages const messages;
   auto granted = wait_for_lock(*locking.lock, locking.options, locking.receiver, locking.redis.url());
   report_failed_wait(granted);
   if (!granted.held) return granted.code;

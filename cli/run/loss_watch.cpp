@@ -42,11 +42,11 @@ loss_watch::decision loss_watch::look(time const now, time const remaining, loss
   if (stage_ == action::kill) return {action::nothing, reason::none, longest_sleep};
   note(now, remaining, cause);
   if (!is_held(remaining, cause)) return look_at_lost(now, cause);
-  auto decision = look_at_held(now, remaining);
-  if (!rest_end_ || decision.step != action::nothing) return decision;
+  auto due = look_at_held(now, remaining);
+  if (!rest_end_ || due.step != action::nothing) return due;
   if (now >= *rest_end_) return step(action::kill, reason::rest, longest_sleep);
-  decision.look_again = std::min(decision.look_again, *rest_end_ - now);
-  return decision;
+  due.look_again = std::min(due.look_again, *rest_end_ - now);
+  return due;
 }
 
 void loss_watch::command_ended(time const now) noexcept { rest_end_ = now + grace(); }

@@ -18,6 +18,7 @@
 #include "run/repetition.hpp"
 #include "run/run_notes.hpp"
 #include "run/supervise.hpp"
+#include "run/turn_messages.hpp"
 #include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "server/passwords.hpp"
@@ -121,14 +122,13 @@ release_program release_program_for(run_options const& options, lease const& hel
 turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run const& server_urls,
                run_options const& options, signals const& receiver, inherited_files const& files,
                service_manager const& manager) {
+  turn_messages const messages;
   auto const& server = server_urls.shown;
   manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
                                : wait_for_lock(lock, options, receiver, server);
   report_failed_wait(granted);
   if (!granted.held) return {.code = granted.code};
-  // A reader of stderr that has stopped must keep neither the command from its end nor the lock from others.
-  output::unwaiting const messages;
   auto held = std::move(*granted.held);
   auto const began = boot_time();
   if (notes) notes->start_clock();

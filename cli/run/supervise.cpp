@@ -194,6 +194,7 @@ class supervisor {
     watch_.command_ended(boot_time());
     for (auto pause = look_for_rest; command_.has_rest(); pause = std::min(pause * 2, longest_look)) {
       auto const next = look_at_lease();
+      output::write_kept();
       // There is nothing to wait with if the lock is gone.
       if (watch_.killed() && unkillable_ != 0 && !held_.valid()) return;
       receiver_.wake_in(std::min(next, pause));

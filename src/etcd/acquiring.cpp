@@ -62,21 +62,28 @@ void acquiring::begin(attempt_ptr const& asked) {
     own.asides_in_doubt.clear();
   }
   // It has the lease of a caller before this one, who wanted it for another time.
-  if (own.lease && !own.holds && own.lease->ttl != std::chrono::ceil<std::chrono::seconds>(asked->ttl)) {
+  if (own.lease && own.lease->ttl != std::chrono::ceil<std::chrono::seconds>(asked->ttl)) {
     watching_.unwatch(own);
-    auto const in_doubt = own.unsure || own.may_stand_aside();
-    if (own.revision != 0 && !in_doubt) {
-      remove_own(asked, [this, asked] {
-        asked->own->revision = 0;
-        places_.give_lease(*asked->own);
+    own.end.disarm();
+    own.watching.disarm();
+    own.holds = false;
+    auto const leave = [this, asked] {
+      auto& left = *asked->own;
+      if (left.unsure || left.may_stand_aside()) {
+        give_up_keys(left);
+      } else {
+        left.revision = 0;
+        places_.give_lease(left);
+      }
+    };
+    if (own.revision != 0) {
+      remove_own(asked, [this, asked, leave] {
+        leave();
         begin(asked);
       });
       return;
     }
-    if (in_doubt)
-      give_up_keys(own);
-    else
-      places_.give_lease(own);
+    leave();
   }
   if (++asked->beginnings > most_beginnings) {
     finish(asked, {.content = engine::failed{

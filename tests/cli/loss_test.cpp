@@ -164,6 +164,19 @@ TEST_F(loss, by_force_is_over_before_force_is_used) {
 }
 
 /// Its reader has stopped, as behind ^S.
+/// Else the lock would be held, and renewed, without a command.
+TEST_F(loss, needs_no_reader_of_the_messages_of_the_wait) {
+  redis.command({"SET", "job", "somebody else", "PX", "600000"});
+  full_pipe const messages{folder / "messages"};
+  process job{shell("exec " HOLDFAST_CLI " run -v job -- echo ready 2> " + (folder / "messages")),
+              {{"HOLDFAST_URL", server.url()}}};
+  EXPECT_TRUE(always(500ms, [&] { return !job.exit_code(); }));
+  redis.command({"DEL", "job"});
+  EXPECT_TRUE(eventually([&] { return job.out() == "ready\n" && !redis.exists("job"); }));
+  EXPECT_THAT(messages.read_until_end_of(job), HasSubstr("waiting for lock \"job\""));
+  EXPECT_EQ(job.wait(), 0);
+}
+
 TEST_F(loss, is_over_as_soon_while_nobody_reads_the_messages) {
   full_pipe const messages{folder / "messages"};
   process job{shell("exec " HOLDFAST_CLI " run --ttl 10m job -- " + quoted_shell(stubborn) + " 2> " +

@@ -71,6 +71,34 @@ TEST(etcd_lock, is_granted_for_the_ttl_of_the_caller_that_gets_it) {
   }
 }
 
+/// The request that is granted was that of a caller before it, who left while it was under way.
+TEST(etcd_lock, is_granted_for_that_ttl_though_it_was_asked_for_with_another) {
+  etcd_cluster slow;
+  client etcd{slow.url(), patient()};
+  mutex earlier{etcd, "orders", {.ttl = 3s}};
+  mutex later{etcd, "orders", {.ttl = 600s}};
+  earlier.acquire().release();
+  slow.freeze(0);
+  std::stop_source leaves;
+  std::optional<lease> granted;
+  {
+    std::jthread one_that_leaves{
+        [&] { (void)failure_of([&] { (void)earlier.acquire(leaves.get_token()); }); }};
+    ASSERT_TRUE(eventually([&] { return etcd.stats().waiting_now == 1; }));
+    std::jthread waiter{[&] { granted = later.acquire(); }};
+    ASSERT_TRUE(eventually([&] { return etcd.stats().waiting_now == 2; }));
+    leaves.request_stop();
+    EXPECT_TRUE(eventually([&] { return etcd.stats().waiting_now == 1; }));
+    slow.thaw(0);
+  }
+  ASSERT_TRUE(granted);
+  EXPECT_GT(granted->remaining(), 200s);
+  auto const renewals = etcd.stats().renewals;
+  EXPECT_TRUE(always(500ms, [&] { return etcd.stats().renewals <= renewals + 1; }));
+  EXPECT_EQ(granted->release(), release_result::released);
+  EXPECT_THAT(slow.keys("orders/"), IsEmpty());
+}
+
 TEST(etcd_lock, excludes_others_and_wakes_them_in_turn) {
   client first{shared_etcd().url(), patient()};
   client second{shared_etcd().url(), patient()};

@@ -108,19 +108,20 @@ class a_grant : public decisions {
     contender.ttl = 30s;
     contender.first_came_at = caller_->came_at;
   }
-  [[nodiscard]] grant_use use(milliseconds ttl = 30s) {
-    return use_of_grant(*queue_, deadline_of(now(), ttl), ttl, now());
+  [[nodiscard]] grant_use use(milliseconds ttl = 30s, bool on_etcd = false) {
+    return use_of_grant(*queue_, deadline_of(now(), ttl), ttl, on_etcd, now());
   }
 };
 
 TEST_F(a_grant, is_a_lease_for_the_first_caller) { EXPECT_EQ(use(), grant_use::lease); }
 
 TEST_F(a_grant, is_of_no_use_once_its_ttl_is_over) {
-  EXPECT_EQ(use_of_grant(*queue_, now(), 30s, now()), grant_use::expired);
+  EXPECT_EQ(use_of_grant(*queue_, now(), 30s, false, now()), grant_use::expired);
 }
 
 TEST_F(a_grant, is_renewed_where_its_ttl_is_another_one) {
   EXPECT_EQ(use(2s), grant_use::lease);
+  EXPECT_EQ(use(2s, true), grant_use::other_ttl) << "a lease of etcd keeps its ttl";
   queue_->waiters.clear();
   add_caller({.watchdog = false});
   EXPECT_EQ(use(2s), grant_use::other_ttl) << "nothing would renew it";

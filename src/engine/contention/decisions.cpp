@@ -26,7 +26,7 @@ bool was_for_another(contender const& asked, waiter const& caller) noexcept {
 
 }  // namespace
 
-grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
+grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl, bool on_etcd,
                        time_point now) noexcept {
   auto const& contender = *queue.contender;
   auto const& first = queue.waiters.front();
@@ -39,7 +39,8 @@ grant_use use_of_grant(lock_queue const& queue, time_point deadline, millisecond
   if (first.options->wants_acknowledgement() && !contender.acknowledged) return grant_use::unacknowledged;
   if (now >= deadline) return grant_use::expired;
   auto const& wanted = first.options->options;
-  return ttl == wanted.ttl || wanted.watchdog ? grant_use::lease : grant_use::other_ttl;
+  // The first renewal is for the right time, but a lease of etcd keeps the ttl that it was made for.
+  return ttl == wanted.ttl || (wanted.watchdog && !on_etcd) ? grant_use::lease : grant_use::other_ttl;
 }
 
 bool may_take_for_nobody(lock_queue const& queue) noexcept {

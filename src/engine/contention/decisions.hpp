@@ -17,12 +17,12 @@ enum class grant_use {
   copied,          ///< it lasts, and a copy of the request may come when it was given back
   unacknowledged,  ///< the first caller wants it to be acknowledged, which the request didn't ask for
   expired,         ///< its ttl was over when it came
-  other_ttl,       ///< the first caller wants the lock for another time, and no renewal
+  other_ttl,       ///< the first caller wants the lock for another time, and renewals can't give it that
 };
 
 /// `deadline`, `ttl`: of the grant. The queue has a contender, and callers.
 [[nodiscard]] grant_use use_of_grant(lock_queue const& queue, time_point deadline, milliseconds ttl,
-                                     time_point now) noexcept;
+                                     bool on_etcd, time_point now) noexcept;
 
 /// Whether a copy of one of the contender's requests may still come, and take for good what nobody gives
 /// back.

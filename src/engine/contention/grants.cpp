@@ -25,7 +25,7 @@ void grants::on_granted(lock_queue& queue, granted const& grant, time_point sent
     contenders_.withdraw(queue, now);
     return;
   }
-  switch (use_of_grant(queue, deadline_of(sent_at, ttl), ttl, now)) {
+  switch (use_of_grant(queue, deadline_of(sent_at, ttl), ttl, client_.deployment.etcd, now)) {
     case grant_use::lease:
       make_lease(queue, grant, sent_at, ttl, now);
       return;

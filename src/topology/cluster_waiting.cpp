@@ -177,14 +177,15 @@ std::shared_ptr<error const> cluster::down_because() const noexcept {
 
 void cluster::shut(std::shared_ptr<error const> const& reason) noexcept {
   shut_reason_ = reason;
-  retry_timer_.disarm();
   failovers_.stop();
+  refresh_.stop();
   auto const never = [](routed_request const&) { return time_point::min(); };
   auto waiting = redirects_.take_expired(boot_clock::now(), never);
   waiting.splice(waiting.end(), unrouted_);
   nodes_.shut(reason);
   channels_.shut();
   fail(std::move(waiting), reason);
+  retry_timer_.disarm();
 }
 
 }  // namespace holdfast::topology

@@ -39,6 +39,8 @@ class topology_refresh {
   void look() noexcept;
   /// The same, and asks this node first: it knows more than the others.
   void look_at(cluster_node& first) noexcept;
+  /// No round begins any more, nor goes on.
+  void stop() noexcept;
   /// The findings serve.
   void reset_pause() noexcept { pause_.reset(); }
 
@@ -71,6 +73,7 @@ class topology_refresh {
   events events_;
   backoff pause_;
   std::minstd_rand random_;
+  bool stopped_ = false;
   bool running_ = false;
   bool again_ = false;  ///< another round was requested during this one
   bool heard_ = false;  ///< a node has told in this round

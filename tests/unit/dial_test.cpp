@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
-#include <latch>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +18,7 @@
 namespace {
 
 std::atomic<int> questions_about_slow_host = 0;
-std::atomic<std::latch*> answer_about_slow_host = nullptr;
+std::atomic<bool> slow_host_is_known = false;
 
 }  // namespace
 
@@ -30,7 +29,7 @@ extern "C" int getaddrinfo(char const* host, char const* service, addrinfo const
   std::string const name = host != nullptr ? host : "";
   if (name == "slow.test") {
     ++questions_about_slow_host;
-    answer_about_slow_host.load()->wait();
+    slow_host_is_known.wait(false);
     return of_library("127.0.0.7", service, hints, found);
   }
   auto const plus = name.find('+');
@@ -179,11 +178,14 @@ class slow_host : public testing::Test {
  protected:
   slow_host() {
     questions_about_slow_host = 0;
-    answer_about_slow_host = &answer_;
+    slow_host_is_known = false;
     to_.host = "slow.test";
   }
-  ~slow_host() override {
-    if (!answer_.try_wait()) answer_.count_down();
+  ~slow_host() override { let_it_answer(); }
+
+  static void let_it_answer() {
+    slow_host_is_known = true;
+    slow_host_is_known.notify_all();
   }
 
   void ask(std::uint16_t port) {
@@ -193,7 +195,6 @@ class slow_host : public testing::Test {
     }));
   }
 
-  std::latch answer_{1};
   boost::asio::io_context io_;
   endpoint to_;
   std::vector<std::shared_ptr<net::resolution>> asked_;
@@ -205,7 +206,7 @@ TEST_F(slow_host, is_looked_up_once_for_all_who_ask_meanwhile) {
   for (auto i = 0U; i != 18; ++i) asked_[i]->cancel();
   ASSERT_TRUE(eventually([] { return questions_about_slow_host != 0; }));
   ask(21);
-  answer_.count_down();
+  let_it_answer();
   io_.run();  // until no one is left to be answered
   EXPECT_THAT(answers_, testing::UnorderedElementsAre("127.0.0.7:19", "127.0.0.7:20", "127.0.0.7:21"));
   EXPECT_EQ(questions_about_slow_host, 1);
@@ -223,7 +224,7 @@ TEST_F(slow_host, may_be_answered_when_who_asked_has_gone) {
   ASSERT_TRUE(eventually([] { return questions_about_slow_host != 0; }));
   one->cancel();
   io.reset();
-  answer_.count_down();
+  let_it_answer();
 }
 
 }  // namespace

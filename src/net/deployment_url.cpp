@@ -215,7 +215,8 @@ deployment_url parse_deployment_url(std::string_view given) {
   auto const of_first = cut.before + cut.hosts.front() + cut.after;
   url_text::check_marks(std::string_view{of_first}.substr(of_first.find("://") + 3));
   auto const parsed = urls::parse_uri(of_first);
-  if (!parsed) (void)parse_url(of_first);  // throws, with the reason
+  if (!parsed || !url_text::is_path(parsed->encoded_path()))
+    (void)parse_url(of_first);  // throws, with the reason
   urls::url url{*parsed};
   auto display = masked(*scheme, cut, url);
 

@@ -80,7 +80,7 @@ endpoint::scheme to_scheme(std::string_view text) {
 
 urls::url_view parse(std::string_view text) {
   auto const parsed = urls::parse_uri({text.data(), text.size()});
-  if (parsed) return *parsed;
+  if (parsed && url_text::is_path(parsed->encoded_path())) return *parsed;
   auto const strange = std::ranges::find_if(text, [](char c) { return c <= ' ' || c > '~'; });
   if (strange != text.end()) bad("spaces and characters other than ASCII must be percent-encoded");
   bad("not of the form redis://[user:password@]host[:port][/db] (percent-encode special characters in user "

@@ -16,6 +16,11 @@ namespace holdfast::net::url_text {
 /// after the scheme.
 void check_marks(std::string_view rest);
 
+/// Whether this may follow a host, and its port. Boost.URL 1.81 takes "redis://[::1]3" for a host and a path.
+[[nodiscard]] inline bool is_path(std::string_view encoded) noexcept {
+  return encoded.empty() || encoded.front() == '/';
+}
+
 /// The parameter `name`, which must be yes or no.
 [[nodiscard]] bool to_bool(std::string const& name, std::string_view value);
 

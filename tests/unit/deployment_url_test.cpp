@@ -111,6 +111,8 @@ TEST(deployment_url, says_what_is_wrong) {
   EXPECT_THAT(deployment_error("redis+sentinel://h1/m?sentinel_user=x"),
               HasSubstr("needs sentinel_password"));
   EXPECT_THAT(deployment_error("redis+cluster://h1:99999,h2"), HasSubstr("port"));
+  EXPECT_THAT(deployment_error("redis+sentinel://[::]@h"), HasSubstr("not of the form"));
+  EXPECT_THAT(deployment_error("redis+quorum://h1,[::1]2,h3"), HasSubstr("not of the form"));
 }
 
 TEST(deployment_url, with_a_fragment_is_refused_before_anything_is_read) {

@@ -163,6 +163,12 @@ TEST(url, names_the_wrong_part_and_what_is_allowed) {
   EXPECT_THAT(url_error("unix:///" + std::string(107, 'x')), HasSubstr("107 bytes"));
 }
 
+TEST(url, has_nothing_but_a_slash_behind_host_and_port) {
+  for (auto const* const text : {"redis://[::1]3", "redis://[::]@h", "redis://localhost:1x", "[::1]x"}) {
+    EXPECT_THAT(url_error(text), HasSubstr("not of the form")) << text;
+  }
+}
+
 TEST(url, of_several_servers_is_refused_where_one_is_needed) {
   for (auto const* const name : {"redis+sentinel", "redis+cluster", "redis+quorum", "rediss+cluster"}) {
     EXPECT_THAT(url_error(std::string{name} + "://h1,h2/0"),

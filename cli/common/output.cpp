@@ -78,10 +78,13 @@ log_hook hook_of_holder() {
   };
 }
 
-unwaiting::unwaiting() { messages().begin_to_keep(); }
-unwaiting::~unwaiting() { messages().end_to_keep(); }
+void begin_to_keep() { messages().begin_to_keep(); }
 
-bool write_kept() { return messages().write_kept(); }
+void end_to_keep() { messages().end_to_keep(); }
+
+std::chrono::nanoseconds write_kept() {
+  return messages().write_kept() ? std::chrono::nanoseconds::max() : std::chrono::seconds{1};
+}
 
 std::string quoted(std::string_view const name) { return fmt::format("\"{}\"", one_line(name)); }
 

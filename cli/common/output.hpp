@@ -32,19 +32,13 @@ void error(std::string_view message);
 /// with --verbose.
 [[nodiscard]] log_hook hook_of_holder();
 
-/// While it lives, no message waits for the reader of stderr, who may be slow or stopped (a full pipe, ^S).
-/// What can't be written at once is kept, up to 64 KiB, and written at the end at the latest.
-class unwaiting {
- public:
-  unwaiting();
-  ~unwaiting();
-  unwaiting(unwaiting const&) = delete;
-  unwaiting& operator=(unwaiting const&) = delete;
-};
-
-/// Writes of what is kept as much as is possible without waiting. False: some is left, to be tried again.
-bool write_kept();
-inline constexpr std::chrono::nanoseconds write_again = std::chrono::seconds{1};
+/// From now on no message waits for the reader of stderr, who may be slow or stopped (a full pipe, ^S). What
+/// can't be written at once is kept, up to 64 KiB.
+void begin_to_keep();
+/// Writes what was kept, however long that takes, and keeps no more.
+void end_to_keep();
+/// Writes of what is kept as much as is possible without waiting. Returns when to try again.
+std::chrono::nanoseconds write_kept();
 
 /// Control characters and changes of the writing direction become \xNN: the text stays one line and does not
 /// affect a terminal.

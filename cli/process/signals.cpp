@@ -14,12 +14,6 @@ namespace {
 /// With SIGCONT, which can't be ignored.
 constexpr std::array passed_on{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 
-bool is_ignored(int const signal) {
-  struct sigaction current{};
-  sigaction(signal, nullptr, &current);
-  return current.sa_handler == SIG_IGN;
-}
-
 bool is_pending(int const signal) {
   sigset_t pending{};
   sigpending(&pending);
@@ -100,6 +94,12 @@ void signals::restore_in_child() const noexcept {
   sigaction(SIGCHLD, &chld_before_, nullptr);
   sigaction(SIGPIPE, &pipe_before_, nullptr);
   pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
+bool signals::is_ignored(int const signal) noexcept {
+  struct sigaction current{};
+  sigaction(signal, nullptr, &current);
+  return current.sa_handler == SIG_IGN;
 }
 
 bool signals::is_ending(int const signal) noexcept { return std::ranges::count(ending, signal) != 0; }

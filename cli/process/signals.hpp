@@ -46,6 +46,8 @@ class signals {
 
   /// Those that end the wait for a lock.
   static constexpr std::initializer_list<int> ending{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+  /// As under nohup(1), or ^C in the background of a script.
+  [[nodiscard]] static bool is_ignored(int signal) noexcept;
   [[nodiscard]] static bool is_ending(int signal) noexcept;
 
  private:

@@ -17,13 +17,18 @@ namespace holdfast::cli {
   return terminal >= 0;
 }
 
+/// Whether our process group is in the foreground of this terminal.
+[[nodiscard]] inline bool in_foreground(int const terminal) noexcept {
+  return tcgetpgrp(terminal) == getpgrp();
+}
+
 /// Whether there is one and our process group is in its foreground, whatever stdin is.
 [[nodiscard]] inline bool in_foreground() noexcept {
   int const terminal = open_terminal();
   if (terminal < 0) return false;
-  bool const in_foreground = tcgetpgrp(terminal) == getpgrp();
+  bool const found = in_foreground(terminal);
   close(terminal);
-  return in_foreground;
+  return found;
 }
 
 }  // namespace holdfast::cli

@@ -1,5 +1,6 @@
 #include "process/terminal_state.hpp"
 
+#include "process/signals.hpp"
 #include "process/terminal.hpp"
 
 #include <signal.h>
@@ -21,13 +22,12 @@ bool is_pipe(int const descriptor) noexcept {
 
 terminal_state::terminal_state() noexcept {
   // In the background of a script, whose group is that of the foreground, too.
-  struct sigaction of_interrupt{};
-  if (sigaction(SIGINT, nullptr, &of_interrupt) != 0 || of_interrupt.sa_handler == SIG_IGN) return;
+  if (signals::is_ignored(SIGINT)) return;
   if (is_pipe(STDOUT_FILENO) || is_pipe(STDERR_FILENO)) return;
   int const terminal = open_terminal();
   if (terminal < 0) return;
   termios modes{};
-  if (tcgetpgrp(terminal) == getpgrp() && tcgetattr(terminal, &modes) == 0) modes_ = modes;
+  if (in_foreground(terminal) && tcgetattr(terminal, &modes) == 0) modes_ = modes;
   close(terminal);
 }
 

@@ -115,8 +115,7 @@ int hold_until_end(lease held, run_options const& options, hold_words const& giv
   end_of_input const input;
   int signal = 0;
   while (held.valid() && !input.has_come() && !signals::is_ending(signal)) {
-    auto const at_most =
-        output::write_kept() ? held.remaining() : std::min(held.remaining(), output::write_again);
+    auto const at_most = std::min<std::chrono::nanoseconds>(held.remaining(), output::write_kept());
     receiver.wake_in(at_most);
     still.before_sleep(at_most);
     signal = receiver.wait();

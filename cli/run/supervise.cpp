@@ -55,7 +55,7 @@ class supervisor {
   supervision run() {
     while (!end_) {
       auto const next = look_at_lease();
-      sleep_until_signal(output::write_kept() ? next : std::min(next, longest_look));
+      sleep_until_signal(std::min(next, output::write_kept()));
     }
     bool const still_held = held_.valid();
     if (ended_by_us()) {
@@ -194,10 +194,9 @@ class supervisor {
     watch_.command_ended(boot_time());
     for (auto pause = look_for_rest; command_.has_rest(); pause = std::min(pause * 2, longest_look)) {
       auto const next = look_at_lease();
-      output::write_kept();
       // There is nothing to wait with if the lock is gone.
       if (watch_.killed() && unkillable_ != 0 && !held_.valid()) return;
-      receiver_.wake_in(std::min(next, pause));
+      receiver_.wake_in(std::min({next, pause, output::write_kept()}));
       pass_on_to_rest(receiver_.wait());
     }
   }

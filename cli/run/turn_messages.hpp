@@ -4,8 +4,6 @@
 #include "common/output.hpp"
 #include "process/signals.hpp"
 
-#include <optional>
-
 namespace holdfast::cli {
 
 /// While it lives no message waits for the reader of stderr: who has stopped reading (^S, a full pipe) must
@@ -14,14 +12,13 @@ namespace holdfast::cli {
 /// it.
 class turn_messages {
  public:
-  turn_messages() = default;
+  turn_messages() { output::begin_to_keep(); }
   turn_messages(turn_messages const&) = delete;
   turn_messages& operator=(turn_messages const&) = delete;
-  ~turn_messages() { at_end_.emplace(signals::ending); }
-
- private:
-  std::optional<default_actions> at_end_{};
-  output::unwaiting unwaiting_{};  // ends first
+  ~turn_messages() {
+    default_actions const while_nobody_reads{signals::ending};
+    output::end_to_keep();
+  }
 };
 
 }  // namespace holdfast::cli

@@ -116,9 +116,9 @@ wait_result wait_for_lock(run_lock& lock, run_options const& options, signals co
   auto answer_by = limit ? boot_time() + *limit : std::chrono::nanoseconds::max();
   while (!result->has_come() && !gave_up) {
     reap_orphans();  // of an earlier turn
-    auto pause = std::min(report.pause(), answer_by - boot_time());
-    if (!output::write_kept()) pause = std::min(pause, output::write_again);
-    if (ending_signal == 0) receiver.wake_in(pause);
+    auto const write_again = output::write_kept();
+    if (ending_signal == 0)
+      receiver.wake_in(std::min({report.pause(), answer_by - boot_time(), write_again}));
     int const signal = receiver.wait();
     if (signal == SIGTSTP) signals::stop_here();
     if (signals::is_ending(signal) && ending_signal == 0) {

@@ -61,29 +61,9 @@ void acquiring::begin(attempt_ptr const& asked) {
     own.aside.clear();
     own.asides_in_doubt.clear();
   }
-  // It has the lease of a caller before this one, who wanted it for another time.
   if (own.lease && own.lease->ttl != std::chrono::ceil<std::chrono::seconds>(asked->ttl)) {
-    watching_.unwatch(own);
-    own.end.disarm();
-    own.watching.disarm();
-    own.holds = false;
-    auto const leave = [this, asked] {
-      auto& left = *asked->own;
-      if (left.unsure || left.may_stand_aside()) {
-        give_up_keys(left);
-      } else {
-        left.revision = 0;
-        places_.give_lease(left);
-      }
-    };
-    if (own.revision != 0) {
-      remove_own(asked, [this, asked, leave] {
-        leave();
-        begin(asked);
-      });
-      return;
-    }
-    leave();
+    begin_anew(asked);
+    return;
   }
   if (++asked->beginnings > most_beginnings) {
     finish(asked, {.content = engine::failed{
@@ -110,6 +90,30 @@ void acquiring::begin(attempt_ptr const& asked) {
                          look(asked);
                        }
                      });
+}
+
+/// Its place has the lease of a caller before it, who wanted it for another time.
+void acquiring::begin_anew(attempt_ptr const& asked) {
+  auto& own = *asked->own;
+  watching_.unwatch(own);
+  own.end.disarm();
+  own.watching.disarm();
+  own.holds = false;
+  auto leave_and_begin = [this, asked] {
+    auto& left = *asked->own;
+    if (left.unsure || left.may_stand_aside()) {
+      give_up_keys(left);
+    } else {
+      left.revision = 0;
+      places_.give_lease(left);
+    }
+    begin(asked);
+  };
+  if (own.revision != 0) {
+    remove_own(asked, std::move(leave_and_begin));
+  } else {
+    leave_and_begin();
+  }
 }
 
 /// Who stands in the queues makes its keys in any case. Others make them if there are none that they would

@@ -69,6 +69,7 @@ class acquiring {
   static constexpr int most_beginnings = 5;
 
   void begin(attempt_ptr const& asked);
+  void begin_anew(attempt_ptr const& asked);
   void make_keys(attempt_ptr const& asked);
   void on_made(attempt_ptr const& asked, response<outcome>&& answer);
   /// False: it wasn't carried out, and what follows is under way.

@@ -51,13 +51,8 @@ class connection final : public session, private doubt::covered {
   /// try fails.
   void expect() noexcept { expected_ = true; }
 
-  /// Ends the connection, as if it had broken; another is made when one is needed.
-  void replace(std::string const& reason) noexcept {
-    if (up()) drop(errc::unreachable, [&reason] { return reason; });
-  }
-
-  /// The same when all that was sent has been answered, so that nothing is in doubt; until then nothing more
-  /// is sent. False: not so soon after the last time.
+  /// Calls replace() when all that was sent has been answered, so that nothing is in doubt; until then
+  /// nothing more is sent. False: not so soon after the last time.
   bool replace_when_answered(std::string reason) noexcept;
 
   /// Ends the connection, discards the refusal, and sends the request over the next connection, ahead of

@@ -56,6 +56,10 @@ void session::open() noexcept {
   if (state_ == state::idle) connect();
 }
 
+void session::replace(std::string const& reason) noexcept {
+  if (up()) drop(errc::unreachable, [&reason] { return reason; });
+}
+
 void session::close() noexcept {
   end_stream(resp_stream::ending::closed);
   stand_still();

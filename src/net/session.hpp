@@ -59,6 +59,9 @@ class session : public resp_stream::user {
   /// Connects, unless that is under way.
   void open() noexcept;
 
+  /// Ends a connection that is up, as if it had broken; another is made when one is needed.
+  void replace(std::string const& reason) noexcept;
+
   /// Ends the connection without another try. Bytes that were written still arrive.
   void close() noexcept;
 

@@ -133,10 +133,6 @@ void subscriber::on_left(kind mode, std::string_view channel) {
   notify([&receiver] { receiver.on_gone(); });
 }
 
-void subscriber::replace(std::string const& reason) noexcept {
-  if (up()) drop(errc::unreachable, [&reason] { return reason; });
-}
-
 void subscriber::shut() noexcept {
   plain_.clear();
   sharded_.clear();

@@ -54,9 +54,6 @@ class subscriber final : public session {
   /// Ends the subscription of a channel.
   void forget(std::string_view channel, kind mode = kind::plain) noexcept;
 
-  /// Ends the connection, as if it had broken; another is made.
-  void replace(std::string const& reason) noexcept;
-
   /// Forgets all channels, and ends the connection.
   void shut() noexcept;
 

@@ -86,7 +86,7 @@ void topology_refresh::try_or_restart(Step step) noexcept {
 void topology_refresh::stop() noexcept {
   stopped_ = true;
   next_.disarm();
-  widen_.disarm();
+  finish();
 }
 
 void topology_refresh::look() noexcept {
@@ -142,7 +142,7 @@ void topology_refresh::ask_some() {
     auto const owes = std::ranges::find(unanswered_, &next) != unanswered_.end();
     if (!owes) ask(next);
   }
-  if (!to_ask_.empty() && !stopped_) {
+  if (!to_ask_.empty()) {
     loop_.arm(widen_, boot_clock::now() + widen_after);
   } else {
     finish_if_over();
@@ -218,7 +218,7 @@ void topology_refresh::finish_if_over() {
   if (!running_ || !to_ask_.empty()) return;
   if (open_ == 0) {
     end_round();
-  } else if (heard_ && !widen_.armed() && !stopped_) {
+  } else if (heard_ && !widen_.armed()) {
     loop_.arm(widen_, boot_clock::now() + longest_wait);
   }
 }

@@ -19,6 +19,13 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
+words joined(words first, words const& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+words const other_user{"setpriv", "--reuid=65534", "--clear-groups"};
+
 class reach_of_a_loss : public testing::Test {
  protected:
   /// Starts a command and waits until it has printed "ready" and the id of the process that matters.
@@ -32,6 +39,19 @@ class reach_of_a_loss : public testing::Test {
     auto const text = job.out();
     EXPECT_THAT(text, testing::StartsWith("ready "));
     return text.starts_with("ready ") ? std::stoi(text.substr(6)) : -1;
+  }
+  /// `holdfast run`, started by `starter`, may not kill its command, and has tried to. It keeps the lock for
+  /// longer than the ttl.
+  process hold_for_another_user(words const& starter) {
+    auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
+    words const run{HOLDFAST_CLI, "run", "--ttl", "4s", "--max-hold", "1s", "job", "--"};
+    process job{joined(starter, joined(run, command)), {{"HOLDFAST_URL", server.url()}}};
+    work = printed_id(job);
+    EXPECT_TRUE(eventually([&] {
+      return job.err().find("the lock is renewed until it ends") != std::string::npos;
+    })) << job.err();
+    EXPECT_TRUE(always(5s, [&] { return redis.exists("job"); })) << "longer than the ttl\n" << job.err();
+    return job;
   }
   void TearDown() override {
     if (work > 0) kill(work, SIGKILL);
@@ -122,28 +142,13 @@ TEST_F(reach_of_a_loss, spares_all_that_ran_before_holdfast_did_however_many_the
   EXPECT_EQ(alive, 100);
 }
 
-words joined(words first, words const& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
-words const other_user{"setpriv", "--reuid=65534", "--clear-groups"};
-
 /// holdfast may not kill processes of other users here, as when a user's command changes to another user.
 TEST_F(reach_of_a_loss, is_not_a_process_of_another_user_for_which_the_lock_is_kept) {
   words const not_allowed_to_kill{"setpriv", "--bounding-set=-kill"};
   if (geteuid() != 0 || process{joined(joined(not_allowed_to_kill, other_user), {"true"})}.wait() != 0)
     GTEST_SKIP() << "only root with all capabilities can give one up";
-  auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
-  process job{joined(not_allowed_to_kill,
-                     joined({HOLDFAST_CLI, "run", "--ttl", "4s", "--max-hold", "1s", "job", "--"}, command)),
-              {{"HOLDFAST_URL", server.url()}}};
-  work = printed_id(job);
+  auto job = hold_for_another_user(not_allowed_to_kill);
   auto const id = std::to_string(work);
-  EXPECT_TRUE(eventually([&] {
-    return job.err().find("the lock is renewed until it ends") != std::string::npos;
-  })) << job.err();
-  EXPECT_TRUE(always(5s, [&] { return redis.exists("job"); })) << "longer than the ttl\n" << job.err();
   EXPECT_TRUE(is_alive(work));
   EXPECT_THAT(job.err(),
               AllOf(HasSubstr("reached --max-hold 1s"),
@@ -167,16 +172,8 @@ TEST_F(reach_of_a_loss, is_not_a_hidden_command_of_another_user_for_which_the_lo
                        "--bounding-set=-kill,-sys_ptrace"};
     if (geteuid() != 0 || process{joined(joined(hidden, other_user), {"true"})}.wait() != 0)
       GTEST_SKIP() << "only root with all capabilities can mount /proc anew";
-    auto const command = joined(other_user, shell("echo ready $$; exec sleep 60"));
-    process job{joined(hidden, joined({HOLDFAST_CLI, "run", "--ttl", "4s", "--max-hold", "1s", "job", "--"},
-                                      command)),
-                {{"HOLDFAST_URL", server.url()}}};
-    work = printed_id(job);
+    auto job = hold_for_another_user(hidden);
     auto const id = std::to_string(work);
-    EXPECT_TRUE(eventually([&] {
-      return job.err().find("the lock is renewed until it ends") != std::string::npos;
-    })) << job.err();
-    EXPECT_TRUE(always(5s, [&] { return redis.exists("job"); })) << "longer than the ttl\n" << job.err();
     kill(work, SIGKILL);
     EXPECT_EQ(job.wait(), 79) << job.err();
     auto const said = job.err();

@@ -163,7 +163,6 @@ TEST_F(loss, by_force_is_over_before_force_is_used) {
   }
 }
 
-/// Its reader has stopped, as behind ^S.
 /// Else the lock would be held, and renewed, without a command.
 TEST_F(loss, needs_no_reader_of_the_messages_of_the_wait) {
   redis.command({"SET", "job", "somebody else", "PX", "600000"});
@@ -177,6 +176,7 @@ TEST_F(loss, needs_no_reader_of_the_messages_of_the_wait) {
   EXPECT_EQ(job.wait(), 0);
 }
 
+/// Their reader has stopped, as behind ^S.
 TEST_F(loss, is_over_as_soon_while_nobody_reads_the_messages) {
   full_pipe const messages{folder / "messages"};
   process job{shell("exec " HOLDFAST_CLI " run --ttl 10m job -- " + quoted_shell(stubborn) + " 2> " +

@@ -79,12 +79,12 @@ TEST_F(refusal, by_a_replica_ends_the_connection) {
   mutex m{redis, "orders", {.ttl = 60s}};
   m.acquire().release();
   auto held = m.acquire();
-  auto const before = redis.stats().connects;
+  auto const before = redis.stats().disconnects;
   raw_.command({"REPLICAOF", "127.0.0.1", "1"});
   EXPECT_EQ(code_of([&] { held.renew(); }), errc::refused);
   ASSERT_TRUE(eventually([&] {
     (void)failure_of([&] { held.renew(); });
-    return redis.stats().connects > before;
+    return redis.stats().disconnects > before;
   }));
   raw_.command({"REPLICAOF", "NO", "ONE"});
   EXPECT_TRUE(eventually([&] { return !failure_of([&] { held.renew(); }).code; }));

@@ -4,37 +4,44 @@
 
 namespace holdfast::cli {
 
-void spared_processes::add(pid_t const id) noexcept {
+namespace {
+
+/// The kernel gives no id of more than 22 bits.
+std::uint64_t identity_of(process_entry const& entry) noexcept {
+  return entry.started << 22U | static_cast<std::uint64_t>(entry.id);
+}
+
+}  // namespace
+
+void spared_processes::add(process_entry const& entry) noexcept {
   auto const place = count_.fetch_add(1);
-  if (place < ids_.size()) ids_[place] = id;
+  if (place < identities_.size()) identities_[place] = identity_of(entry);
 }
 
-void spared_processes::remove(pid_t const id) noexcept {
-  for (auto& spared : ids_) {
-    auto same = id;
-    spared.compare_exchange_strong(same, 0);
-  }
-}
-
-bool spared_processes::has(pid_t const id) const noexcept {
-  auto const count = std::min(count_.load(), ids_.size());
-  return std::any_of(ids_.begin(), ids_.begin() + count, [id](auto const& spared) { return spared == id; });
+bool spared_processes::has(process_entry const& entry) const noexcept {
+  auto const count = std::min(count_.load(), identities_.size());
+  return std::any_of(identities_.begin(), identities_.begin() + count,
+                     [identity = identity_of(entry)](auto const& spared) { return spared == identity; });
 }
 
 command_tree::command_tree(spared_processes& spared) noexcept : spared_{spared} {}
 
-void command_tree::spare_children() noexcept {
-  table_.read();
+void command_tree::spare_present() noexcept {
+  look();
   for (auto const& entry : table_.all()) {
-    if (entry.parent == root_) spared_.add(entry.id);
+    if (entry.depth != 0) spared_.add(entry);
   }
 }
 
 void command_tree::spare_daemons() noexcept {
   if (!spared_.choose_now()) return;
   look();
-  for (auto const& entry : table_.all()) {
-    if (entry.depth != 0 && is_daemon(entry)) spared_.add(entry.id);
+  for (int depth = 1; depth <= deepest_; ++depth) {
+    for (auto const& entry : table_.all()) {
+      if (entry.depth != depth) continue;
+      auto const* const parent = table_.find(entry.parent);
+      if (is_daemon(entry) || (parent != nullptr && spared_.has(*parent))) spared_.add(entry);
+    }
   }
 }
 
@@ -57,7 +64,7 @@ void command_tree::look() noexcept {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto& entry : table_.all()) {
-      if (entry.depth != 0 || entry.id == root_ || spared_.has(entry.id)) continue;
+      if (entry.depth != 0 || entry.id == root_ || spared_.has(entry)) continue;
       entry.depth = depth_of(entry);
       deepest_ = std::max(deepest_, entry.depth);
       changed = changed || entry.depth != 0;

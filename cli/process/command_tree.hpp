@@ -16,18 +16,17 @@
 namespace holdfast::cli {
 
 /// Processes below holdfast that aren't ended with the command. In memory that holdfast and the guard share.
+/// A later process that is given the id of one of them isn't taken for it.
 class spared_processes {
  public:
-  void add(pid_t) noexcept;
-  /// Has ended: its id may become that of a process of the command.
-  void remove(pid_t) noexcept;
-  [[nodiscard]] bool has(pid_t) const noexcept;
+  void add(process_entry const&) noexcept;
+  [[nodiscard]] bool has(process_entry const&) const noexcept;
   /// True for the first caller.
   [[nodiscard]] bool choose_now() noexcept { return !chosen_.exchange(true); }
 
  private:
-  static constexpr std::size_t most = 1024;
-  std::array<std::atomic<pid_t>, most> ids_{};
+  static constexpr std::size_t most = 4096;
+  std::array<std::atomic<std::uint64_t>, most> identities_{};
   std::atomic<std::size_t> count_{0};
   std::atomic<bool> chosen_{false};
 };
@@ -58,12 +57,14 @@ class command_tree {
   void set_command(pid_t command) noexcept { command_ = command; }
   void set_command_ended() noexcept { command_ended_ = true; }
 
-  /// Spares the present children of this process, such as those from before an exec of holdfast.
-  void spare_children() noexcept;
+  /// Spares the present descendants of this process: those from before an exec of holdfast, and what earlier
+  /// commands have left.
+  void spare_present() noexcept;
 
-  /// Spares the daemons: orphans in a session of their own. The command has left them in the background; the
-  /// lock does not cover them at its regular end either. To be called before the command is told to end,
-  /// since its work may be orphaned then. Only the first call has an effect.
+  /// Spares the daemons and what is below them. Daemons are orphans in a session of their own: the command
+  /// has left them in the background, and the lock does not cover them at its regular end either. To be
+  /// called before the command is told to end, since its work may be orphaned then. Only the first call has
+  /// an effect.
   void spare_daemons() noexcept;
 
   /// Reads the tree anew.

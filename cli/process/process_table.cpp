@@ -25,11 +25,22 @@ std::optional<process_entry> parse_stat(std::string_view const text) noexcept {
   process_entry found{.state = text[name_end + 2]};
   if (std::from_chars(begin, end, found.id).ec != std::errc{}) return std::nullopt;
   char const* next = begin + name_end + 4;
-  for (pid_t* const field : {&found.parent, &found.group, &found.session}) {
-    auto const [after, error] = std::from_chars(next, end, *field);
-    if (error != std::errc{} || after == end) return std::nullopt;
+  auto const read_next = [&next, end](auto& field) {
+    auto const [after, error] = std::from_chars(next, end, field);
+    if (error != std::errc{} || after == end) return false;
     next = after + 1;
+    return true;
+  };
+  for (pid_t* const field : {&found.parent, &found.group, &found.session}) {
+    if (!read_next(*field)) return std::nullopt;
   }
+  constexpr int between = 15;
+  for (int field = 0; field < between; ++field) {
+    next = std::find(next, end, ' ');
+    if (next == end) return std::nullopt;
+    ++next;
+  }
+  if (!read_next(found.started)) return std::nullopt;
   return found;
 }
 
@@ -43,7 +54,7 @@ std::optional<process_entry> process_of(pid_t const id) noexcept {
   std::ranges::copy(file_name, std::to_chars(number, path.end(), id).ptr);
   int const file = open(path.data(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return std::nullopt;
-  std::array<char, 512> text{};  // the fields that are read are in the first hundred bytes
+  std::array<char, 1024> text{};  // has the fields that are read, however great their numbers
   auto const size = ::read(file, text.data(), text.size());
   close(file);
   if (size <= 0) return std::nullopt;

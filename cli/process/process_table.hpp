@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -15,8 +16,9 @@ struct process_entry {
   pid_t parent = 0;
   pid_t group = 0;
   pid_t session = 0;
-  char state = '?';  ///< the letter that ps(1) shows
-  int depth = 0;     ///< for the user of the table
+  char state = '?';           ///< the letter that ps(1) shows
+  std::uint64_t started = 0;  ///< ticks since the boot; no other process has both this and the id
+  int depth = 0;              ///< for the user of the table
 
   [[nodiscard]] bool ended() const noexcept { return state == 'Z' || state == 'X'; }
   [[nodiscard]] bool stopped() const noexcept { return state == 'T'; }

@@ -83,8 +83,7 @@ class guard_process {
   /// Reaps orphans, but not the command, whose exit code is for holdfast.
   bool command_has_ended() noexcept {
     bool ended = false;
-    reap_orphans([&](pid_t const id) { return ended = id == command_; },
-                 [this](pid_t const id) { board_.spared.remove(id); });
+    reap_orphans([&](pid_t const id) { return ended = id == command_; });
     if (ended) {
       tree_.set_command_ended();
       return true;

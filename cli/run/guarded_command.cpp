@@ -72,7 +72,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
     : policy_{options.policy} {
   board_->kill_at = nanoseconds::max().count();
   kill_at(options.latest_end());
-  tree_.spare_children();
+  tree_.spare_present();
   // What the guard leaves when it ends, first of all the command's exit code, comes to us.
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) can_not_start("prctl", errno);
   prepared_program const program{options.words, std::move(options.start.environment)};
@@ -154,8 +154,7 @@ std::optional<command_end> guarded_command::poll() {
 }
 
 void guarded_command::reap_rest() noexcept {
-  reap_orphans([this](pid_t const id) { return id == guard_ || id == command_; },
-               [this](pid_t const id) { board_->spared.remove(id); });
+  reap_orphans([this](pid_t const id) { return id == guard_ || id == command_; });
 }
 
 bool guarded_command::was_stopped() noexcept {

@@ -136,6 +136,26 @@ TEST_F(again, leaves_no_zombies_of_what_earlier_turns_left_in_the_background) {
   }
 }
 
+/// The child of what an earlier turn has left comes to holdfast when its parent ends: a loss of the next turn
+/// is nothing to it.
+TEST_F(again, spares_also_the_children_of_what_earlier_turns_left_in_the_background) {
+  auto const go = folder / "go";
+  auto const child = folder / "child";
+  auto job =
+      start({"--again=always", "--ttl", "3s"},
+            "[ -e " + child + " ] && exec sleep 60; (sleep 60 & echo $! > " + child + "; until [ -e " + go +
+                " ]; do sleep 0.02; done) & echo $!; until [ -s " + child + " ]; do sleep 0.02; done");
+  ASSERT_TRUE(turns(2)) << job.err();
+  auto const parent = job.out().substr(0, job.out().find('\n'));
+  process{{"touch", go}}.wait();
+  ASSERT_TRUE(eventually([&] { return !is_alive(std::stoi(parent)); }));
+  take_away();
+  ASSERT_TRUE(turns(3)) << job.err();
+  auto const work = std::stoi(content_of(child));
+  EXPECT_TRUE(is_alive(work));
+  kill(work, SIGKILL);
+}
+
 TEST_F(again, ends_with_a_signal_that_the_command_obeys_with_success) {
   auto job = start({"--again=always"}, "trap 'exit 0' TERM; echo ready; while :; do sleep 0.02; done");
   ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; }));

@@ -250,8 +250,9 @@ void connection::on_up(std::vector<resp::reply>&& found) {
   down_because_.reset();
   retry_timer_.disarm();
   auto const broke_at = std::exchange(broke_at_, time_point{});
-  if (broke_at != time_point{} && config().restored)
-    notify([&] { config().restored(boot_clock::now() - broke_at); });
+  if (broke_at == time_point{}) return;
+  if (restored_) notify(restored_);
+  if (config().restored) notify([&] { config().restored(boot_clock::now() - broke_at); });
 }
 
 void connection::on_down(std::shared_ptr<error const> const& reason, end outcome) noexcept {

@@ -46,6 +46,8 @@ class connection final : public session, private doubt::covered {
   /// `f` is called when the connection has broken after it was up: the server that the next connection
   /// reaches may have lost writes that were acknowledged. `f` may send requests.
   void on_broken(std::function<void()> f) { broken_ = std::move(f); }
+  /// `f` is called when there is a connection again after that.
+  void on_restored(std::function<void()> f) { restored_ = std::move(f); }
 
   /// Other servers say that this one exists: requests wait for it by their retry policy, also when the first
   /// try fails.
@@ -120,6 +122,7 @@ class connection final : public session, private doubt::covered {
   pipeline::batch held_longer_;  ///< the same, behind those: they wait for doubt::question::next
   refusal_handler refused_;
   std::function<void()> broken_;
+  std::function<void()> restored_;
   std::string leaves_because_{};  ///< see replace_when_answered()
   time_point left_at_{};          ///< the same
   bool was_up_ = false;           ///< until on_down

@@ -66,6 +66,8 @@ class session : public resp_stream::user {
   void close() noexcept;
 
   [[nodiscard]] bool up() const noexcept { return state_ == state::up; }
+  /// The number of this connection, or of the last one, among all connections that the client has made.
+  [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
 
   /// `f` is called whenever the connection has broken, or couldn't be made; it must not destroy the session.
   void on_trouble(std::function<void()> f) { troubled_ = std::move(f); }
@@ -149,8 +151,6 @@ class session : public resp_stream::user {
   /// When the server that is connected to was last known to be the right one, as far as that can be known
   /// without it: when a locator asked, or else when the connection was begun.
   [[nodiscard]] time_point sure_of_server_at() const noexcept { return sure_of_server_at_; }
-  /// The number of this connection, among all connections that the client has made.
-  [[nodiscard]] std::uint64_t connection_id() const noexcept { return connection_id_; }
 
  private:
   enum class state { idle, locating, connecting, greeting, up, pausing };

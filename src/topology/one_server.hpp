@@ -1,6 +1,7 @@
 /// A deployment of one server.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -14,13 +15,14 @@ namespace holdfast::topology {
 
 /// The server of the settings, or the one that their locator names. Has one connection for requests, one for
 /// requests followed by WAIT, which blocks its connection, and one for messages. Each is made when it is
-/// first needed. Where nobody else looks at refusals, a server that says that it is a replica is left, by the
-/// connection for messages, too: its name may belong to another one by now.
+/// first needed. Where nobody else looks at refusals, the name may belong to another server one day: a server
+/// that says that it is a replica is left, and messages are heard from where requests go, so that connection
+/// doesn't outlive those for requests.
 class one_server : public deployment {
  public:
   one_server(reactor::loop& loop, net::settings const& config, client_stats& counts,
              server_connections::events handlers = {}, std::function<void()> replica = {})
-      : requests_{loop, config, counts, leaving_replicas(std::move(handlers))},
+      : requests_{loop, config, counts, following_the_name(std::move(handlers))},
         messages_{loop, config, counts},
         replica_{std::move(replica)} {}
 
@@ -45,14 +47,20 @@ class one_server : public deployment {
   void believe() noexcept { requests_.believe(); }
 
  private:
-  [[nodiscard]] server_connections::events leaving_replicas(server_connections::events handlers) {
-    if (!handlers.refused) {
-      handlers.refused = [this](net::connection_role role, net::pipeline::batch const& requests) {
-        auto const& refusal = requests.front().response.reply;
-        if (is_of_replica(refusal)) leave(role, "this is a replica: " + refusal.text);
-        return false;
-      };
-    }
+  [[nodiscard]] server_connections::events following_the_name(server_connections::events handlers) {
+    if (handlers.refused) return handlers;
+    handlers.refused = [this](net::connection_role role, net::pipeline::batch const& requests) {
+      auto const& refusal = requests.front().response.reply;
+      if (is_of_replica(refusal)) leave(role, "this is a replica: " + refusal.text);
+      return false;
+    };
+    handlers.broken = [this, broken = std::move(handlers.broken)] {
+      heard_by_ = messages_.connection_id();
+      if (broken) broken();
+    };
+    handlers.restored = [this] {
+      if (messages_.connection_id() == heard_by_) messages_.replace("requests have a new connection");
+    };
     return handlers;
   }
 
@@ -64,6 +72,7 @@ class one_server : public deployment {
   server_connections requests_;
   net::subscriber messages_;
   std::function<void()> const replica_;
+  std::uint64_t heard_by_ = 0;  ///< the connection for messages when one for requests broke
 };
 
 }  // namespace holdfast::topology

@@ -40,6 +40,7 @@ void server_connections::watch(net::connection& connection, net::connection_role
     }
     if (events_.broken) events_.broken();
   });
+  if (events_.restored) connection.on_restored(events_.restored);
   if (events_.late) connection.share(doubt_);  // last: where there is no memory for the rest it won't exist
 }
 

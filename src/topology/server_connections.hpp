@@ -19,6 +19,8 @@ class server_connections {
     std::function<void()> troubled;
     /// See net::connection::on_broken.
     std::function<void()> broken;
+    /// See net::connection::on_restored.
+    std::function<void()> restored{};
     /// Asks others about the server, see net::doubt; null: replies are believed however late they come.
     std::function<void()> late{};
   };

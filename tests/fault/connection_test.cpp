@@ -1,7 +1,9 @@
 /// Connections, scripts, requests and replies are lost at every step. The ambiguity is resolved, and no key
 /// stays behind.
 #include "fault.hpp"
+#include "support/process.hpp"
 
+#include <filesystem>
 #include <functional>
 #include <thread>
 
@@ -267,6 +269,31 @@ TEST_F(reply_fault, backs_off_when_the_server_cannot_be_reached) {
   proxy_.refuse_connections(false);
   EXPECT_EQ(lease.release(), release_result::released);
   EXPECT_TRUE(nothing_left_behind());
+}
+
+/// A name belongs to another server by now, and only the connection for requests has noticed.
+TEST_F(connection_fault, messages_are_heard_from_the_server_that_has_the_requests) {
+  redis_server next_server;
+  auto next_raw = next_server.raw();
+  temporary_folder folder;
+  auto const name = folder / "redis.sock";
+  std::filesystem::create_symlink(server_.socket_path(), name);
+  client redis{"redis+unix://" + name, with_long_timeouts()};
+  mutex m{redis, "orders"};
+  for (auto* const raw : {&raw_, &next_raw}) raw->command({"SET", "orders", "somebody else", "PX", "60000"});
+  waiter waiting{m};
+  auto const listeners = [&](raw_redis& raw) {
+    return raw.command({"PUBSUB", "NUMSUB", "holdfast_inbox:" + redis.uuid()}).elements.at(1).integer;
+  };
+  ASSERT_TRUE(eventually([&] { return listeners(raw_) == 1; }));
+  std::filesystem::remove(name);
+  std::filesystem::create_symlink(next_server.socket_path(), name);
+  raw_.command({"CLIENT", "KILL", "TYPE", "normal"});
+  EXPECT_TRUE(eventually([&] { return listeners(next_raw) == 1; }));
+  EXPECT_TRUE(eventually([&] { return listeners(raw_) == 0; }));
+  next_raw.command({"DEL", "orders"});
+  ASSERT_TRUE(eventually([&] { return waiting.done(); }));
+  EXPECT_EQ(waiting.take().release(), release_result::released);
 }
 
 }  // namespace

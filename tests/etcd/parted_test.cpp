@@ -23,7 +23,7 @@ class etcd_parted : public testing::Test {
   }
 
   void part(std::size_t member) {
-    network_->part(etcd_cluster::group(member), all_->peer_port(member),
+    network_->part(etcd_cluster::group(member), {all_->peer_port(member)},
                    {all_->peer_port((member + 1) % 3), all_->peer_port((member + 2) % 3)});
   }
   /// `holdfast run`, with a history; `of`: the members that it knows.

@@ -138,18 +138,6 @@ class parted_members final : private network_of_members, public etcd_members {
  public:
   parted_members() : etcd_members{true} {}
 
-  /// Why there can be no such network here.
-  static std::string lacking() {
-    if (auto reason = test::private_network::lacking(); !reason.empty()) return reason;
-    try {
-      network_of_members trial;
-      trial.network.part(test::etcd_cluster::group(0), 1, {2, 3});
-      return {};
-    } catch (std::exception const& failure) {
-      return failure.what();
-    }
-  }
-
   std::vector<fault> faults() override {
     auto all = etcd_members::faults();
     auto const network_fault = [this](char const* name, auto lose) {
@@ -179,7 +167,7 @@ class parted_members final : private network_of_members, public etcd_members {
     for (std::size_t i = 0; i != members; ++i) {
       if (i != member) others.push_back(cluster().peer_port(i));
     }
-    network.part(test::etcd_cluster::group(member), cluster().peer_port(member), others);
+    network.part(test::etcd_cluster::group(member), {cluster().peer_port(member)}, others);
   }
 };
 
@@ -214,7 +202,7 @@ std::vector<terrain> terrains_of_etcd() {
            .kinds = "etcd",
            .slack = slack,
            .keeps = true,
-           .lacking = reason.empty() ? parted_members::lacking() : reason,
+           .lacking = reason.empty() ? test::private_network::lacking_to_part() : reason,
            .make = [] { return std::make_unique<parted_members>(); }}};
 }
 

@@ -6,6 +6,7 @@
 #include "support/private_network.hpp"
 #include "support/redis_server.hpp"
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -36,6 +37,28 @@ void must_answer(redis_server const& server) {
   if (!server.runs()) throw std::runtime_error{"the server doesn't answer now"};
 }
 
+/// A user that may do nothing with the names of locks writes what it likes into the channels of clients.
+fault forgery_at(redis_server& server) {
+  return {"forged messages", "commands", [&server](dice& by) {
+            must_answer(server);
+            auto raw = server.raw();
+            must_be_fine(raw.command({"ACL", "SETUSER", "forger", "on", "nopass", "resetkeys",
+                                      "resetchannels", "&holdfast_inbox:*", "-@all", "+publish", "+auth"}));
+            auto const records = raw.keys("holdfast_client:*");
+            must_be_fine(raw.command({"AUTH", "forger", "any"}));
+            static std::vector<std::string> const texts{
+                "woken", "", "granted", "storm:mutex:0", "0", "hint", "granted storm:fair:0 1 2 3 4 5"};
+            for (auto const& record : records) {
+              auto const uuid = record.substr(record.find(':') + 1);
+              (void)raw.command({"PUBLISH", "holdfast_inbox:" + uuid, by.of(texts)});
+              auto const refused =
+                  raw.command({"PUBLISH", "{storm:fair:0}:holdfast_inbox:" + uuid, by.of(texts)});
+              if (!refused.is_error()) throw std::runtime_error{"the forger has rights"};
+            }
+            return ending{};
+          }};
+}
+
 /// What can happen to any server that has its data alone, and loses none of it.
 std::vector<fault> faults_without_loss(redis_server& server) {
   auto const at_once = [&server](std::vector<std::string> const& words) {
@@ -64,6 +87,7 @@ std::vector<fault> faults_without_loss(redis_server& server) {
                        [&server] { (void)server.try_command({"CONFIG", "SET", "maxmemory", "0"}); }};
        }},
       {"SCRIPT FLUSH", "commands", at_once({"SCRIPT", "FLUSH"})},
+      forgery_at(server),
       {"CLIENT KILL", "commands",
        [&server](dice&) {
          must_answer(server);
@@ -87,25 +111,16 @@ fault restart_of(redis_server& server, std::string name) {
           }};
 }
 
-/// A user that may do nothing with the names of locks writes what it likes into the channels of clients.
-fault forgery_at(redis_server& server) {
-  return {"forged messages", "commands", [&server](dice& by) {
+/// It comes back with what it had some seconds ago.
+fault older_snapshot_of(redis_server& server) {
+  return {"back with an older snapshot", "server", [&server](dice& by) {
             must_answer(server);
-            auto raw = server.raw();
-            must_be_fine(raw.command({"ACL", "SETUSER", "forger", "on", "nopass", "resetkeys",
-                                      "resetchannels", "&holdfast_inbox:*", "-@all", "+publish", "+auth"}));
-            auto const records = raw.keys("holdfast_client:*");
-            must_be_fine(raw.command({"AUTH", "forger", "any"}));
-            static std::vector<std::string> const texts{
-                "woken", "", "granted", "storm:mutex:0", "0", "hint", "granted storm:fair:0 1 2 3 4 5"};
-            for (auto const& record : records) {
-              auto const uuid = record.substr(record.find(':') + 1);
-              (void)raw.command({"PUBLISH", "holdfast_inbox:" + uuid, by.of(texts)});
-              auto const refused =
-                  raw.command({"PUBLISH", "{storm:fair:0}:holdfast_inbox:" + uuid, by.of(texts)});
-              if (!refused.is_error()) throw std::runtime_error{"the forger has rights"};
-            }
-            return ending{};
+            must_be_fine(server.try_command({"SAVE"}));
+            return ending{by.between(200ms, 4'000ms), [&server] {
+                            server.kill9();
+                            server.start();
+                            std::filesystem::remove(server.folder() / "dump.rdb");
+                          }};
           }};
 }
 
@@ -138,7 +153,14 @@ class behind_a_proxy final : public one_server {
     auto all = faults_without_loss(*server_);
     all.push_back(
         restart_of(*server_, persistent_ ? "server restarted with its data" : "server restarted empty"));
-    all.push_back(forgery_at(*server_));
+    if (!persistent_) {
+      all.push_back(older_snapshot_of(*server_));
+      all.push_back({"FLUSHALL", "server", [this](dice&) {
+                       must_answer(*server_);
+                       must_be_fine(server_->try_command({"FLUSHALL"}));
+                       return ending{};
+                     }});
+    }
     add_network_to(all);
     return all;
   }

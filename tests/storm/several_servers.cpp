@@ -4,6 +4,7 @@
 #include "support/cluster_servers.hpp"
 #include "support/eventually.hpp"
 #include "support/independent_servers.hpp"
+#include "support/private_network.hpp"
 #include "support/sentinel_servers.hpp"
 
 #include <algorithm>
@@ -53,8 +54,10 @@ void run_all(std::vector<redis_server*> const& servers) {
   }
 }
 
-class sentinels final : public deployment {
+class sentinels : public deployment {
  public:
+  explicit sentinels(unsigned first_group = 0) : servers_{{.first_group = first_group}} {}
+
   [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
   std::vector<fault> faults() override {
     return {{"failover", "server",
@@ -77,17 +80,15 @@ class sentinels final : public deployment {
             {"SCRIPT FLUSH or CLIENT KILL", "commands",
              [this](dice& by) { return told_at_once(servers_.master(), by); }}};
   }
-  std::vector<redis_server*> servers() override {
-    std::vector<redis_server*> all;
-    for (std::size_t i = 0; i != servers_.size(); ++i) all.push_back(&servers_.data(i));
-    for (std::size_t i = 0; i != servers_.sentinel_count(); ++i) all.push_back(&servers_.sentinel(i));
-    return all;
-  }
+  std::vector<redis_server*> servers() override { return servers_.all(); }
   void heal() override {
     run_all(servers());
     // A failover that was interrupted is tried again by the sentinels, after their failover-timeout.
     (void)test::eventually(90s, [this] { return has_master(); });
   }
+
+ protected:
+  redis_server& some_master(dice&) { return servers_.master(); }
 
  private:
   bool has_master() {
@@ -101,8 +102,10 @@ class sentinels final : public deployment {
   test::sentinel_servers servers_;
 };
 
-class cluster final : public deployment {
+class cluster : public deployment {
  public:
+  explicit cluster(unsigned first_group = 0) : servers_{{.first_group = first_group}} {}
+
   [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
   std::vector<fault> faults() override {
     return {{"CLUSTER FAILOVER", "server",
@@ -150,6 +153,13 @@ class cluster final : public deployment {
                           : "a cluster that wasn't ok when all was healed, by its nodes:" + views_;
   }
 
+ protected:
+  redis_server& some_master(dice& by) {
+    auto masters = servers_.masters();
+    if (masters.empty()) throw std::runtime_error{"there is no master at the moment"};
+    return *by.of(masters);
+  }
+
  private:
   bool moved(std::uint16_t slot, redis_server& from, redis_server& to) {
     try {
@@ -170,15 +180,68 @@ class cluster final : public deployment {
     moving_.clear();
     return true;
   }
-  redis_server& some_master(dice& by) {
-    auto masters = servers_.masters();
-    if (masters.empty()) throw std::runtime_error{"there is no master at the moment"};
-    return *by.of(masters);
-  }
 
   test::cluster_servers servers_;
   std::set<std::uint16_t> moving_;
   std::string views_;  ///< of the nodes, if they weren't well when all was healed
+};
+
+/// Made before the servers, which run in it.
+struct network_of_servers {
+  static constexpr unsigned first_group = 61'100;
+  static constexpr unsigned most_servers = 6;
+
+  network_of_servers() {
+    for (unsigned i = 0; i != most_servers; ++i) network.know(first_group + i);
+  }
+
+  test::private_network network{};
+};
+
+/// Servers are parted from one another while their clients reach all of them: a master that is replaced goes
+/// on, and a sentinel tells old news.
+template <class Deployment>
+class parted final : private network_of_servers, public Deployment {
+ public:
+  parted() : Deployment{first_group} {}
+
+  std::vector<fault> faults() override {
+    auto all = Deployment::faults();
+    auto const network_fault = [this](char const* name, auto lose) {
+      return fault{name, "network", [this, lose](dice& by) {
+                     lose(by);
+                     return ending{by.between(1'000ms, 8'000ms), [this] { network.drop_nothing(); }};
+                   }};
+    };
+    all.push_back(
+        network_fault("master parted from its peers", [this](dice& by) { part(this->some_master(by)); }));
+    all.push_back(network_fault("server parted from its peers", [this](dice& by) {
+      auto each = this->servers();
+      part(*by.of(each));
+    }));
+    all.push_back(network_fault("packets to a master dropped",
+                                [this](dice& by) { network.lose(100, this->some_master(by).port()); }));
+    all.push_back(network_fault("packets from a master dropped",
+                                [this](dice& by) { network.lose_from(100, this->some_master(by).port()); }));
+    all.push_back(network_fault("some packets of a master dropped", [this](dice& by) {
+      network.lose(static_cast<int>(by.between(10, 60)), this->some_master(by).port());
+    }));
+    return all;
+  }
+
+ private:
+  void part(redis_server const& apart) {
+    std::vector<std::uint16_t> others;
+    for (auto const* const each : this->servers()) {
+      if (each != &apart) std::ranges::copy(ports_of(*each), std::back_inserter(others));
+    }
+    network.part(apart.group(), ports_of(apart), others);
+  }
+  static std::vector<std::uint16_t> ports_of(redis_server const& server) {
+    std::vector<std::uint16_t> ports{server.port()};
+    if (server.bus_port() != 0) ports.push_back(server.bus_port());
+    return ports;
+  }
 };
 
 /// The masters write each change to disk, so each may be killed.
@@ -216,11 +279,20 @@ class voters final : public deployment {
 }  // namespace
 
 std::vector<terrain> terrains_of_several_servers() {
-  return {{.name = "Sentinel", .make = [] { return std::make_unique<sentinels>(); }},
-          {.name = "a cluster", .make = [] { return std::make_unique<cluster>(); }},
-          {.name = "masters that vote", .kinds = "quorum", .keeps = true, .make = [] {
-             return std::make_unique<voters>();
-           }}};
+  auto const lacking = test::private_network::lacking_to_part();
+  std::vector<terrain> all{{.name = "Sentinel, parted by its network",
+                            .lacking = lacking,
+                            .make = [] { return std::make_unique<parted<sentinels>>(); }},
+                           {.name = "a cluster, parted by its network",
+                            .lacking = lacking,
+                            .make = [] { return std::make_unique<parted<cluster>>(); }},
+                           {.name = "masters that vote", .kinds = "quorum", .keeps = true, .make = [] {
+                              return std::make_unique<voters>();
+                            }}};
+  if (lacking.empty()) return all;
+  all.push_back({.name = "Sentinel", .make = [] { return std::make_unique<sentinels>(); }});
+  all.push_back({.name = "a cluster", .make = [] { return std::make_unique<cluster>(); }});
+  return all;
 }
 
 }  // namespace holdfast::storm

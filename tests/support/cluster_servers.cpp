@@ -61,6 +61,7 @@ cluster_servers::cluster_servers(cluster_options options) : options_{std::move(o
   each.args.insert(each.args.end(), options_.args.begin(), options_.args.end());
   auto const count = options_.masters * (1 + options_.replicas_each);
   for (auto number = 0; number < count; ++number) {
+    if (options_.first_group != 0) each.group = options_.first_group + static_cast<unsigned>(number);
     nodes_.push_back(redis_server::make(each));
     each.certificates = nodes_[0]->folder();
   }

@@ -21,6 +21,7 @@ struct cluster_options {
   bool persistent = false;
   std::vector<std::string> args{};  ///< more arguments of each node
   bool tls = false;                 ///< clients and the bus
+  unsigned first_group = 0;         ///< each node runs as a group of its own, from this one on; 0: as ours
 };
 
 /// Started when the constructor returns: all nodes know all slots, and the replicas are in sync. That takes

@@ -30,6 +30,18 @@ std::string private_network::lacking() {
   }
 }
 
+std::string private_network::lacking_to_part() {
+  if (auto reason = lacking(); !reason.empty()) return reason;
+  try {
+    private_network trial;
+    trial.know(1);
+    trial.part(1, {1}, {2, 3});
+    return {};
+  } catch (std::exception const& failure) {
+    return failure.what();
+  }
+}
+
 private_network::private_network() : original_namespace_{::open(this_namespace, O_RDONLY | O_CLOEXEC)} {
   if (original_namespace_ < 0 || ::unshare(CLONE_NEWNET) != 0) {
     ::close(original_namespace_);
@@ -83,12 +95,15 @@ void private_network::know(unsigned group) {
                "}\n");
 }
 
-void private_network::part(unsigned group, std::uint16_t own_port, std::vector<std::uint16_t> const& others) {
-  auto rules = "meta l4proto tcp ct original proto-dst " + std::to_string(own_port) + " drop\n";
-  for (auto const port : others) {
-    rules += "meta l4proto tcp ct original proto-dst " + std::to_string(port) + " ct mark " +
-             std::to_string(group) + " drop\n";
-  }
+void private_network::part(unsigned group, std::vector<std::uint16_t> const& own,
+                           std::vector<std::uint16_t> const& others) {
+  std::string rules;
+  auto const add = [&rules](std::uint16_t port, std::string const& mark) {
+    rules +=
+        "meta l4proto tcp ct original proto-dst " + std::to_string(port) + " ct mark " + mark + " drop\n";
+  };
+  for (auto const port : own) add(port, "!= 0");
+  for (auto const port : others) add(port, std::to_string(group));
   drop(rules);
 }
 

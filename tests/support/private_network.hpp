@@ -13,6 +13,8 @@ class private_network {
  public:
   /// Why no namespace can be made (it requires root, `ip` and `nft`); empty if one can.
   [[nodiscard]] static std::string lacking();
+  /// Why part() isn't possible; empty if it is.
+  [[nodiscard]] static std::string lacking_to_part();
 
   private_network();
   ~private_network();
@@ -29,9 +31,9 @@ class private_network {
   /// any of them starts.
   void know(unsigned group);
   /// From now on drops all packets, both ways, of connections that this group has made to `others`, and of
-  /// those that anybody has made to `own_port`: who listens there hears nothing of those others, nor they of
-  /// it.
-  void part(unsigned group, std::uint16_t own_port, std::vector<std::uint16_t> const& others);
+  /// those that known groups have made to `own`: who listens there hears nothing of those others, nor they of
+  /// it. Its clients, whom know() wasn't told of, still reach it.
+  void part(unsigned group, std::vector<std::uint16_t> const& own, std::vector<std::uint16_t> const& others);
 
  private:
   void drop(int percent, std::string const& where, std::uint16_t port);

@@ -167,11 +167,13 @@ std::string redis_server::url_of_several(std::string const& kind, std::string co
 
 std::vector<std::string> redis_server::arguments() const {
   std::vector<std::string> words;
-  if (!options_.preload.empty()) words = {"env", "LD_PRELOAD=" + options_.preload};
-  words.push_back(server_program());
   auto const add = [&words](std::vector<std::string> const& more) {
     words.insert(words.end(), more.begin(), more.end());
   };
+  if (!options_.preload.empty()) add({"env", "LD_PRELOAD=" + options_.preload});
+  if (options_.group != 0)  // the signal is set anew, since another group forgets it
+    add({"setpriv", "--regid=" + std::to_string(options_.group), "--clear-groups", "--pdeathsig=KILL"});
+  words.push_back(server_program());
   if (!options_.config.empty()) add({(folder_ / "server.conf").string()});
   add({"--unixsocket", socket_path(), "--dir", folder_.string(), "--logfile", "log", "--save", ""});
   add({"--bind", "127.0.0.1", "--databases", "16", "--daemonize", "no"});

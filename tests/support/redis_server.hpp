@@ -32,6 +32,7 @@ struct server_options {
   /// Folder of a server whose certificates this one uses too, so that they trust each other; empty: its own.
   std::filesystem::path certificates{};
   std::string preload{};  ///< a library in LD_PRELOAD
+  unsigned group = 0;     ///< runs as this group, see private_network; only root may. 0: as ours
 };
 
 /// The program that is run as a server.
@@ -76,6 +77,7 @@ class redis_server {
   /// "127.0.0.1:port", for a URL of several servers.
   [[nodiscard]] std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] unsigned group() const { return options_.group; }
 
   /// An independent client of this server, over its unix socket.
   [[nodiscard]] raw_redis raw() const { return raw_redis{socket_path(), options_.requirepass}; }

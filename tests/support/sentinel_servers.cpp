@@ -34,6 +34,8 @@ sentinel_servers::sentinel_servers(sentinel_options options) : options_{std::mov
 server_options sentinel_servers::common_options() const {
   server_options common{.transport = options_.tls ? server_transport::tls : server_transport::tcp};
   if (!data_.empty()) common.certificates = data_[0]->folder();
+  if (options_.first_group != 0)
+    common.group = options_.first_group + static_cast<unsigned>(data_.size() + sentinels_.size());
   return common;
 }
 
@@ -87,6 +89,13 @@ bool sentinel_servers::all_discovered() {
            field(master, "num-other-sentinels") == std::to_string(options_.sentinels - 1) &&
            field(master, "flags") == "master";
   });
+}
+
+std::vector<redis_server*> sentinel_servers::all() {
+  std::vector<redis_server*> each;
+  for (auto& server : data_) each.push_back(server.get());
+  for (auto& sentinel : sentinels_) each.push_back(sentinel.get());
+  return each;
 }
 
 std::string sentinel_servers::url() const {

@@ -20,6 +20,7 @@ struct sentinel_options {
   bool persistent = false;                      ///< the servers with data
   std::vector<std::string> args{};              ///< more arguments of the servers with data
   bool tls = false;                             ///< all of them, also with each other
+  unsigned first_group = 0;  ///< each runs as a group of its own, from this one on; 0: as ours
 };
 
 /// Started when the constructor returns: the replicas are in sync, and all sentinels know the replicas and
@@ -37,6 +38,8 @@ class sentinel_servers {
   [[nodiscard]] redis_server& data(std::size_t number) { return *data_[number]; }
   [[nodiscard]] std::size_t sentinel_count() const { return sentinels_.size(); }
   [[nodiscard]] redis_server& sentinel(std::size_t number) { return *sentinels_[number]; }
+  /// The servers with data, then the sentinels.
+  [[nodiscard]] std::vector<redis_server*> all();
 
   /// The master according to most sentinels.
   [[nodiscard]] redis_server& master();

@@ -153,14 +153,7 @@ class behind_a_proxy final : public one_server {
     auto all = faults_without_loss(*server_);
     all.push_back(
         restart_of(*server_, persistent_ ? "server restarted with its data" : "server restarted empty"));
-    if (!persistent_) {
-      all.push_back(older_snapshot_of(*server_));
-      all.push_back({"FLUSHALL", "server", [this](dice&) {
-                       must_answer(*server_);
-                       must_be_fine(server_->try_command({"FLUSHALL"}));
-                       return ending{};
-                     }});
-    }
+    if (!persistent_) all.push_back(older_snapshot_of(*server_));
     add_network_to(all);
     return all;
   }

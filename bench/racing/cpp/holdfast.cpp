@@ -1,13 +1,16 @@
-// Holdfast in the race: PORT [OPTIONS OF THE URL]. A thread for each contender; what is to be in flight at
-// once on different names is asynchronous.
+// Holdfast in the race: mutex|fair_mutex PORT [OPTIONS OF THE URL]. A thread for each contender; what is to
+// be in flight at once on different names is asynchronous.
 
 #include <atomic>
 #include <deque>
 #include <exception>
+#include <holdfast/fair_mutex.hpp>
 #include <holdfast/mutex.hpp>
 #include <holdfast/version.hpp>
 #include <iostream>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "race.hpp"
@@ -15,6 +18,7 @@
 namespace holdfast::race {
 namespace {
 
+template <class Mutex>
 class one_lock : public racing_lock {
  public:
   one_lock(client& redis, std::string const& name, lock_options const& options)
@@ -25,10 +29,11 @@ class one_lock : public racing_lock {
   [[nodiscard]] bool told() const override { return lock_.current().lost().stop_requested(); }
 
  private:
-  mutex lock_;
+  Mutex lock_;
 };
 
 /// Acquires and releases one name over and over until `end`.
+template <class Mutex>
 class asynchronous_cycle {
  public:
   asynchronous_cycle(client& redis, int number, std::int64_t end, std::atomic<std::int64_t>& done,
@@ -48,12 +53,13 @@ class asynchronous_cycle {
   }
 
  private:
-  mutex lock_;
+  Mutex lock_;
   std::int64_t end_;
   std::atomic<std::int64_t>& done_;
   std::atomic<int>& running_;
 };
 
+template <class Mutex>
 class holdfast_racer : public racer {
  public:
   explicit holdfast_racer(std::string const& url) : redis_{url} { redis_.connect(); }
@@ -63,7 +69,7 @@ class holdfast_racer : public racer {
   std::unique_ptr<racing_lock> make(std::string const& name, std::optional<milliseconds> ttl, bool) override {
     lock_options options;
     if (ttl) options.ttl = *ttl;
-    return std::make_unique<one_lock>(redis_, name, options);
+    return std::make_unique<one_lock<Mutex>>(redis_, name, options);
   }
 
   std::int64_t cycle(int in_flight, std::chrono::microseconds time) override {
@@ -71,7 +77,7 @@ class holdfast_racer : public racer {
     std::atomic<std::int64_t> done{0};
     std::atomic<int> running{in_flight};
     auto const end = microseconds_now() + time.count();
-    std::deque<asynchronous_cycle> all;
+    std::deque<asynchronous_cycle<Mutex>> all;
     for (int i = 0; i < in_flight; ++i) all.emplace_back(redis_, i, end, done, running);
     for (auto& each : all) each.next();
     for (int left = running; left != 0; left = running) running.wait(left);
@@ -86,7 +92,7 @@ class holdfast_racer : public racer {
     for (int i = 0; i < names; ++i) {
       for (int now = under_way; now >= in_flight; now = under_way) under_way.wait(now);
       ++under_way;
-      mutex lock{redis_, "race:held:" + std::to_string(i)};
+      Mutex lock{redis_, "race:held:" + std::to_string(i)};
       lock.async_acquire([&, i](std::optional<lease> granted, std::exception_ptr const& failed) {
         if (failed || !granted) std::terminate();
         held_[static_cast<std::size_t>(i)] = std::move(*granted);
@@ -104,14 +110,22 @@ class holdfast_racer : public racer {
   std::vector<lease> held_;
 };
 
+template <class Mutex>
+[[noreturn]] void race(std::string const& url) {
+  holdfast_racer<Mutex> library{url};
+  serve(library);
+}
+
 }  // namespace
 }  // namespace holdfast::race
 
 int main(int argc, char** argv) try {
-  if (argc < 2) throw std::runtime_error{"usage: holdfast_race PORT [OPTIONS OF THE URL]"};
-  holdfast::race::holdfast_racer library{std::string{"redis://127.0.0.1:"} + argv[1] +
-                                         (argc > 2 ? std::string{"?"} + argv[2] : "")};
-  holdfast::race::serve(library);
+  std::string const kind = argc > 2 ? argv[1] : "";
+  if (kind != "mutex" && kind != "fair_mutex")
+    throw std::runtime_error{"usage: holdfast_race mutex|fair_mutex PORT [OPTIONS OF THE URL]"};
+  auto const url = std::string{"redis://127.0.0.1:"} + argv[2] + (argc > 3 ? std::string{"?"} + argv[3] : "");
+  if (kind == "fair_mutex") holdfast::race::race<holdfast::fair_mutex>(url);
+  holdfast::race::race<holdfast::mutex>(url);
 } catch (std::exception const& e) {
   std::cerr << e.what() << '\n';
   return 1;

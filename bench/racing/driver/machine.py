@@ -3,15 +3,14 @@
 import os
 import platform
 import resource
-
-TICK = os.sysconf("SC_CLK_TCK")
+import time
 
 
 def cpu_seconds(pid):
-    """User and system time of a process so far."""
-    with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
-        fields = file.read().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
+    """User and system time of a process so far, with its threads that have ended: its own clock, as clock_getcpuclockid has it,
+    to the microsecond. /proc counts in hundredths of a second, too coarse for half a second."""
+    process_clock = 2  # of the scheduler, for all threads
+    return time.clock_gettime((~pid << 3) | process_clock)
 
 
 def memory_and_threads(pid):

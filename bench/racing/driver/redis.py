@@ -91,6 +91,10 @@ class Server:
                 sum_of += int(numbers.split(",")[0].removeprefix("calls="))
         return sum_of
 
+    def commands(self):
+        """So many has the server run since then, for clients and inside of scripts and transactions."""
+        return sum(int(numbers.split(",")[0].removeprefix("calls=")) for numbers in self.info("commandstats").values())
+
     def expires_at_us(self, key):
         at = self.admin.call("PEXPIRETIME", key)
         if at <= 0:

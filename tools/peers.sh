@@ -44,16 +44,16 @@ reason() { # LOG
   { grep -m 1 -iE 'error|fail|cannot|not found' "$1" || grep . "$1" | tail -n 1 || echo "its build failed"; } | cut -c 1-200
 }
 
-# prepare NAME LIBRARY "PROGRAM..." SOURCES RECIPE [ARG...]: makes the folder build/peers/NAME from the folder SOURCES,
+# prepare NAME "PROGRAM..." SOURCES RECIPE [ARG...]: makes the folder build/peers/NAME from the folder SOURCES,
 # unless that was done with the same sources and tools. RECIPE runs in SOURCES and puts what it makes into $folder; `set -e`
-# has no effect there. What can't be had is left out: build/peers/NAME.lacking says why, and `unprepared` has the library.
+# has no effect there. What can't be had is left out: build/peers/NAME.lacking says why, and `unprepared` has the name.
 unprepared=()
 prepare() {
-  local name="$1" library="$2" sources="$4" folder="$built/$1" log="$built/$1.log" lacking="$built/$1.lacking"
+  local name="$1" sources="$3" folder="$built/$1" log="$built/$1.log" lacking="$built/$1.lacking"
   local programs absent why made_of started=$SECONDS
-  read -ra programs <<<"$3"
-  shift 4
-  made_of="$({ cat "tools/${0##*/}" tools/peers.sh && find "$sources" -type f | sort | xargs cat && "tools_of_$1"; } 2>&1 | sha256sum)"
+  read -ra programs <<<"$2"
+  shift 3
+  made_of="$({ cat "tools/${0##*/}" tools/peers.sh && find "$sources" -type f | sort | xargs cat && { "tools_of_$1" || true; }; } 2>&1 | sha256sum)"
   if [[ $(cat "$folder/made_of" 2>/dev/null) == "$made_of" ]]; then
     rm -f "$lacking"
     return
@@ -77,7 +77,7 @@ prepare() {
   fi
   echo "can't be had: $why"
   echo "$why" >"$lacking"
-  unprepared+=("$library")
+  unprepared+=("$name")
 }
 
 # What was built by one version may not run with another: a Python's environment and Node's folder, above all.

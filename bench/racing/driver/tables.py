@@ -38,7 +38,7 @@ class Table:
             for error, often in failures(rounds, self.under).items():
                 if self.figures(rounds):
                     yield from [f"{peer.label} failed in {often} of its {len(rounds)} round{'s' if len(rounds) > 1 else ''}: {error}.", ""]
-        yield from verdicts.verdict(results, self.row, self.columns)
+        yield from verdicts.verdict(results, self.row, self.columns, count)
 
     def figures(self, rounds):
         return any(Figure.of(rounds, column.path) for column in self.columns)

@@ -26,8 +26,8 @@ def _behind(column, stock, ours, ahead):
     return f"- *{column.title}*: {them}; Holdfast {spread(stock, column)}.{_variant(column, ours, ahead)}"
 
 
-def verdict(results, row, columns):
-    """Lines of Markdown."""
+def verdict(results, row, columns, count):
+    """Lines of Markdown about a row of so many rounds."""
     behind, level, reasons, compared = [], [], [], 0
     for column in columns:
         stock, ours, theirs = figures_of(results, row, column.path)
@@ -42,9 +42,9 @@ def verdict(results, row, columns):
         if overlapping:
             level.append(f"{listed(overlapping)} in *{column.title}*")
     if behind:
-        yield from ["Ahead of stock Holdfast, with every round better than all of its rounds (least and greatest round in brackets):", "",
-                    *behind, "", " ".join(dict.fromkeys(reasons)), ""]
+        how = ", with every round better than all of its rounds (least and greatest round in brackets)" if count > 1 else ", measured once"
+        yield from [f"Ahead of stock Holdfast{how}:", "", *behind, "", " ".join(dict.fromkeys(reasons)), ""]
     if level:
-        yield from [f"Not to be told apart from stock Holdfast, as the rounds overlap: {'; '.join(level)}.", ""]
+        yield from [f"Not to be told apart from stock Holdfast, as the rounds overlap or are the same: {'; '.join(level)}.", ""]
     if compared and not behind and not level:
-        yield from ["Stock Holdfast is ahead of all the libraries here, in every round.", ""]
+        yield from [f"Stock Holdfast is ahead of all the libraries here, {'in every round' if count > 1 else 'measured once'}.", ""]

@@ -25,6 +25,11 @@ void doubt::raise(time_point seen) noexcept {
     again_ = true;
 }
 
+void doubt::announce() noexcept {
+  announced_ = true;
+  if (asked_) again_ = true;
+}
+
 void doubt::pursue() noexcept {
   if (asked_ || believing_) return;
   asked_ = true;
@@ -41,8 +46,11 @@ void doubt::pursue() noexcept {
 void doubt::believe() noexcept {
   if (believing_) return;
   believing_ = true;
-  if (std::exchange(asked_, false)) believed_ = asked_at_;
-  raised_ = std::exchange(again_, false);
+  announced_ = false;
+  if (std::exchange(asked_, false)) {
+    believed_ = asked_at_;
+    raised_ = std::exchange(again_, false);
+  }
   for (std::size_t i = 0; i != all_.size(); ++i) all_[i]->believe_first();
   believing_ = false;
   if (any_held_back()) pursue();
@@ -50,6 +58,7 @@ void doubt::believe() noexcept {
 
 void doubt::abandon() noexcept {
   raised_ = open();
+  announced_ = false;
   asked_ = false;
   again_ = false;
 }
@@ -61,6 +70,7 @@ void doubt::reach(std::string const& host, unsigned port) {
   port_ = port;
   if (first || any_held_back()) return;
   raised_ = false;
+  announced_ = false;
   asked_ = false;
   again_ = false;
 }

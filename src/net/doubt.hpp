@@ -45,11 +45,14 @@ class doubt {
   /// when another connection has waited for long.
   [[nodiscard]] bool is_late(covered const& over, time_point sent_at, time_point now) const noexcept;
   /// A reply that is in time doesn't count either.
-  [[nodiscard]] bool open() const noexcept { return raised_ || asked_; }
+  [[nodiscard]] bool open() const noexcept { return raised_ || announced_ || asked_; }
 
   /// The server was found to be silent at `seen`, and may have been replaced: no reply counts before others
   /// have been asked after that.
   void raise(time_point seen) noexcept;
+  /// Somebody announces another server, and believe() follows when that has been looked into: a doubt that
+  /// was raised for another reason outlasts it, unless the others were asked, too.
+  void announce() noexcept;
   /// For which question the next reply that is held back waits.
   [[nodiscard]] question awaited() const noexcept { return again_ ? question::next : question::under_way; }
   /// A reply is held back: asks, unless that is under way.
@@ -68,6 +71,7 @@ class doubt {
   std::function<void()> const ask_;
   std::vector<covered*> all_;
   bool raised_ = false;     ///< the next reply leads to a question
+  bool announced_ = false;  ///< another server, and that is being looked into
   bool asked_ = false;      ///< a question is under way
   bool again_ = false;      ///< it was asked before the server was last found to be silent
   bool believing_ = false;  ///< replies are being delivered

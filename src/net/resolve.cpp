@@ -8,6 +8,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
+#include <chrono>
 #include <cstring>
 #include <exception>
 #include <map>
@@ -114,29 +115,42 @@ class asker final : public resolution, public std::enable_shared_from_this<asker
 };
 
 /// Those who wait for each host that is being looked up: who comes meanwhile waits with them, so that a name
-/// service that hangs costs one thread for a host, not one for each attempt to connect.
+/// service that hangs costs few threads for a host, not one for each attempt to connect. A question that has
+/// no answer for long may never get one, so another is asked beside it; who is waiting takes the first
+/// answer.
 class look_ups : public std::enable_shared_from_this<look_ups> {
  public:
   void add(std::string const& host, std::shared_ptr<asker> const& one) {
     std::lock_guard const hold{mutex_};
-    auto const [under_way, is_first] = askers_.try_emplace(host);
-    auto& waiting = under_way->second;
-    std::erase_if(waiting, [](auto const& each) { return !each->waits(); });
+    auto& about = questions_[host];
+    std::erase_if(about.waiting, [](auto const& each) { return !each->waits(); });
+    about.waiting.push_back(one);
+    auto const now = std::chrono::steady_clock::now();
+    if ((about.asked && now < about.asked_at + patience) || about.threads == most_threads) return;
     try {
-      waiting.push_back(one);
-      if (is_first)
-        start_quiet_thread([self = shared_from_this(), host] { self->look_up_in_thread(host); }).detach();
+      start_quiet_thread([self = shared_from_this(), host] { self->look_up_in_thread(host); }).detach();
+      ++about.threads;
+      about.asked = true;
+      about.asked_at = now;
     } catch (std::system_error const& failure) {
-      askers_.erase(under_way);
+      if (about.threads != 0) return;  // that one may be answered yet
+      questions_.erase(host);
       one->deliver(
           {std::string{"no thread to ask in ("} + failure.what() + "); " + advice_about_threads, {}});
-    } catch (...) {
-      if (is_first) askers_.erase(under_way);
-      throw;
     }
   }
 
  private:
+  static constexpr std::chrono::seconds patience{2};
+  static constexpr int most_threads = 4;  ///< for a host
+
+  struct question {
+    std::vector<std::shared_ptr<asker>> waiting{};
+    std::chrono::steady_clock::time_point asked_at{};  ///< last
+    bool asked = false;                                ///< and not answered since
+    int threads = 0;
+  };
+
   void look_up_in_thread(std::string const& host) noexcept {
     lookup_result result;
     try {
@@ -145,13 +159,16 @@ class look_ups : public std::enable_shared_from_this<look_ups> {
       result.failure = "out of memory";
     }
     std::unique_lock hold{mutex_};
-    auto const found = askers_.extract(host);
+    auto const about = questions_.find(host);
+    auto const waiting = std::exchange(about->second.waiting, {});
+    about->second.asked = false;
+    if (--about->second.threads == 0) questions_.erase(about);
     hold.unlock();
-    for (auto const& each : found.mapped()) each->deliver(result);
+    for (auto const& each : waiting) each->deliver(result);
   }
 
   std::mutex mutex_;
-  std::map<std::string, std::vector<std::shared_ptr<asker>>> askers_;
+  std::map<std::string, question> questions_;
 };
 
 /// A look-up may outlast the io_context, so this only holds what its thread holds, too.

@@ -35,8 +35,9 @@ class resolution {
 };
 
 /// Resolves in a thread, which is never joined: getaddrinfo can't be interrupted and may take half a minute.
-/// Those who ask for the same host meanwhile share its answer. Asio's own resolver would block the
-/// io_context's destructor, hence exit(), for as long.
+/// Those who ask for the same host meanwhile share its answer; after two seconds without one the next who
+/// asks asks anew beside it. Asio's own resolver would block the io_context's destructor, hence exit(), for
+/// as long.
 [[nodiscard]] std::shared_ptr<resolution> resolve(boost::asio::io_context& io, endpoint const& to,
                                                   resolution::handler done);
 

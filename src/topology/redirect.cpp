@@ -26,8 +26,11 @@ constexpr std::array<code_meaning, 8> meanings{{
     {"UNBLOCKED", refusal::kind::unserved},
 }};
 
-/// The error in the middle of a script, from Redis 6, 7 and Valkey.
-constexpr std::string_view not_here{"non local key in a cluster node"};
+/// The error in the middle of a script, from Redis 6, 7 and Valkey. Errors of our scripts may quote such
+/// words, but never begin with ERR.
+bool is_not_here(std::string_view text) {
+  return text.starts_with("ERR ") && text.find("non local key in a cluster node") != std::string_view::npos;
+}
 
 /// "3999 10.0.0.1:6381", "3999 :6381", "3999 ::1:6381".
 bool read_target(std::string_view text, refusal& result) {
@@ -49,7 +52,7 @@ refusal read_refusal(std::string_view text) {
   auto const space = std::min(text.find(' '), text.size());
   auto const* const known = std::ranges::find(meanings, text.substr(0, space), &code_meaning::code);
   if (known == meanings.end()) {
-    if (text.find(not_here) == std::string_view::npos) return {};
+    if (!is_not_here(text)) return {};
     return {.type = refusal::kind::not_yet, .halfway = true};
   }
   refusal result{.type = known->kind};

@@ -22,13 +22,9 @@ enum class meaning {
 };
 
 meaning meaning_of(resp::reply const& refusal) {
-  auto const has = [&refusal](std::string_view text) { return refusal.text.find(text) != std::string::npos; };
   auto const code = refusal.error_code();
   if (is_of_replica(refusal)) return meaning::demoted;
-  if (code == "UNBLOCKED" || has("WAIT cannot be used with replica") ||
-      has("WAITAOF cannot be used with replica")) {
-    return meaning::demoted_meanwhile;
-  }
+  if (code == "UNBLOCKED" || is_wait_at_replica(refusal)) return meaning::demoted_meanwhile;
   return code == "LOADING" || code == "NOREPLICAS" ? meaning::doubtful : meaning::nothing;
 }
 

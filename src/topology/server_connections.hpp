@@ -29,8 +29,8 @@ class server_connections {
   server_connections(reactor::loop& loop, net::settings const& config, client_stats& counts, events handlers);
 
   [[nodiscard]] net::connection& over(net::connection_role role);
-  /// See net::doubt::raise.
-  void doubt() noexcept { doubt_.raise(boot_clock::now()); }
+  /// See net::doubt::announce.
+  void doubt() noexcept { doubt_.announce(); }
   /// See net::doubt::believe.
   void believe() noexcept { doubt_.believe(); }
 

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,17 +20,17 @@ namespace {
 
 std::atomic<int> questions_about_slow_host = 0;
 std::atomic<bool> slow_host_is_known = false;
+std::atomic<int> questions_that_hang = 0;  ///< the first ones, until the host is known
 
 }  // namespace
 
 /// In place of the C library's. The addresses of the host "127.0.0.1+127.0.0.2" are these two in this order;
-/// an answer about "slow.test" takes until the test allows it.
+/// answers about "slow.test" take until the test allows it.
 extern "C" int getaddrinfo(char const* host, char const* service, addrinfo const* hints, addrinfo** found) {
   static auto const of_library = reinterpret_cast<decltype(&getaddrinfo)>(::dlsym(RTLD_NEXT, "getaddrinfo"));
   std::string const name = host != nullptr ? host : "";
   if (name == "slow.test") {
-    ++questions_about_slow_host;
-    slow_host_is_known.wait(false);
+    if (questions_about_slow_host++ < questions_that_hang) slow_host_is_known.wait(false);
     return of_library("127.0.0.7", service, hints, found);
   }
   auto const plus = name.find('+');
@@ -178,6 +179,7 @@ class slow_host : public testing::Test {
  protected:
   slow_host() {
     questions_about_slow_host = 0;
+    questions_that_hang = std::numeric_limits<int>::max();
     slow_host_is_known = false;
     to_.host = "slow.test";
   }
@@ -216,6 +218,34 @@ TEST_F(slow_host, is_looked_up_once_for_all_who_ask_meanwhile) {
   io_.run();
   EXPECT_EQ(answers_.back(), "127.0.0.7:22");
   EXPECT_EQ(questions_about_slow_host, 2) << "an answer is for those who asked before it";
+}
+
+TEST_F(slow_host, is_asked_for_anew_when_a_question_hangs) {
+  questions_that_hang = 1;
+  ask(1);
+  asked_[0]->cancel();
+  EXPECT_TRUE(eventually([&] {
+    if (questions_about_slow_host < 2) ask(2);
+    io_.restart();
+    io_.poll();
+    return !answers_.empty();
+  }));
+  EXPECT_EQ(questions_about_slow_host, 2);
+}
+
+TEST_F(slow_host, costs_few_threads_however_many_questions_hang) {
+  for (int threads = 1; threads <= 4; ++threads) {
+    EXPECT_TRUE(eventually([&] {
+      ask(1);
+      asked_.back()->cancel();
+      return questions_about_slow_host == threads;
+    }));
+  }
+  EXPECT_TRUE(always(3s, [&] {
+    ask(1);
+    asked_.back()->cancel();
+    return questions_about_slow_host == 4;
+  }));
 }
 
 TEST_F(slow_host, may_be_answered_when_who_asked_has_gone) {

@@ -116,6 +116,32 @@ TEST_F(a_doubt, is_not_about_the_next_server) {
   EXPECT_TRUE(comes(usual, 1ms));
 }
 
+TEST_F(a_doubt, that_was_announced_ends_without_a_question_when_that_was_looked_into) {
+  shared.announce();
+  EXPECT_TRUE(shared.open());
+  shared.believe();
+  EXPECT_TRUE(comes(usual, 1ms));
+  EXPECT_EQ(asked, 0);
+}
+
+TEST_F(a_doubt, that_was_raised_outlasts_an_announcement) {
+  shared.raise(boot_clock::now());
+  shared.announce();
+  shared.believe();
+  EXPECT_FALSE(comes(usual, 1ms)) << "the others haven't been asked";
+  EXPECT_EQ(asked, 1);
+  shared.believe();
+  EXPECT_TRUE(comes(usual, 1ms));
+}
+
+TEST_F(a_doubt, asks_once_more_when_another_server_is_announced_meanwhile) {
+  EXPECT_FALSE(comes(usual, 501ms));
+  shared.announce();
+  shared.believe();
+  EXPECT_FALSE(comes(usual, 1ms));
+  EXPECT_EQ(asked, 2);
+}
+
 TEST(doubt_without_memory_to_ask, ends) {
   net::doubt shared{500ms, [] { throw std::bad_alloc{}; }};
   held_connection usual{shared};

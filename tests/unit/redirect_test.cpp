@@ -1,9 +1,21 @@
 #include "topology/redirect.hpp"
 
+#include "topology/of_replica.hpp"
+
 #include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
 
 namespace holdfast::topology {
 namespace {
+
+resp::reply refused(std::string words) {
+  resp::reply answer;
+  answer.type = resp::kind::error;
+  answer.text = std::move(words);
+  return answer;
+}
 
 TEST(redirect, names_slot_host_and_port) {
   auto const moved = read_refusal("MOVED 3999 10.0.0.1:6381");
@@ -48,6 +60,33 @@ TEST(redirect, knows_a_script_that_was_stopped_halfway) {
     EXPECT_TRUE(read_refusal(words).halfway) << words;
   }
   EXPECT_FALSE(read_refusal("TRYAGAIN Multiple keys request during rehashing of slot").halfway);
+}
+
+/// Whoever may name a lock, or stand at a barrier, chooses a part of these errors.
+TEST(redirect, is_not_read_from_what_an_error_quotes) {
+  for (std::string const words :
+       {"non local key in a cluster node", "x -READONLY y", "ERR WAIT cannot be used with replica instances",
+        "ERR Error running script -READONLY x"}) {
+    for (std::string const error : {"WRONGTYPE hash beside ", "BROKEN 1 left 0 ", "MISFIT 2 IN "}) {
+      auto const answer = refused(error + words);
+      EXPECT_EQ(read_refusal(answer.text).type, refusal::kind::other) << answer.text;
+      EXPECT_FALSE(is_of_replica(answer)) << answer.text;
+      EXPECT_FALSE(is_wait_at_replica(answer)) << answer.text;
+    }
+  }
+}
+
+TEST(redirect, tells_a_replica_by_the_words_of_each_server) {
+  for (auto const* const words :
+       {"READONLY You can't write against a read only replica.",
+        "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+        "ERR Error running script (call to f_0a91): @user_script:1: @user_script: 1: -READONLY You can't "
+        "write "
+        "against a read only replica."}) {
+    EXPECT_TRUE(is_of_replica(refused(words))) << words;
+  }
+  EXPECT_TRUE(
+      is_wait_at_replica(refused("ERR WAIT cannot be used with replica instances. Please also note")));
 }
 
 }  // namespace

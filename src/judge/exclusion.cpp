@@ -78,29 +78,48 @@ void exclusion::check_company(hold_state const& hold, part const& of, instant no
   to.add(std::move(found));
 }
 
+/// A lease that shows that the token isn't in order; nullopt: by the clocks it may be.
+std::optional<hold_state> exclusion::token_above(hold_state const& hold, part const& of) {
+  auto& name = state_.names[of.name];
+  auto const permit = of.as == company::permits;
+  auto const forgotten = permit && name.tokens.has_forgotten(hold.token);
+  std::optional<hold_state> result;
+  if (!name.tokens.take(of.as, hold.token)) result = name.newest;
+  if (state_.uncertainty == 0 || hold.token == 0) return result;
+  auto& order = token_orders_.try_emplace(of.name, state_.uncertainty).first->second;
+  auto const machine = state_.known.clients[hold.client].machine;
+  if (forgotten) result.reset();  // it may be told so late by its clock alone
+  if (result && !permit) {
+    auto const* const other = order.above(hold, of.as, machine);
+    result = other != nullptr ? std::optional{*other} : std::nullopt;
+  }
+  order.add(hold, of.as, machine);
+  return result;
+}
+
 void exclusion::check_token(hold_state const& hold, part const& of) {
-  auto& tokens = state_.names[of.name].tokens;
-  auto const newest = tokens.newest();
-  if (tokens.take(of.as, hold.token)) return;
+  auto const before = token_above(hold, of);
+  if (!before) return;
   finding found{.broken = promise::tokens,
                 .text = "token " + std::to_string(hold.token) + " of " + state_.name_text(of.name) +
-                        " comes behind token " + std::to_string(newest)};
+                        " comes behind token " + std::to_string(before->token)};
   for (auto const* const other : state_.names[of.name].holds) {
-    if (other != &hold && other->token >= hold.token) state_.tell(found, *other);
+    auto const shows_it = other->token == hold.token || state_.one_machine(other->client, hold.client) ||
+                          hold.granted.t - other->granted.t > state_.uncertainty;
+    if (other != &hold && other->token >= hold.token && shows_it) state_.tell(found, *other);
   }
-  auto const& before = state_.names[of.name].newest;
-  if (found.excerpt.empty()) state_.tell(found, before);
+  if (found.excerpt.empty()) state_.tell(found, *before);
   state_.tell(found, hold);
   // A reader has the token of the last writer that the server knows.
   auto const may_be_older = hold.token < least_time || of.as == company::readers || of.as == company::upgrade;
-  auto const excused = (may_be_older && state_.trouble_within(before.granted.t, hold.granted.t)) ||
+  auto const excused = (may_be_older && state_.trouble_within(before->granted.t, hold.granted.t)) ||
                        told_late_by_another_master(hold, of);
   if (excused) {
     state_.result.documented.add(std::move(found));
     return;
   }
   // An old master's token is the older one.
-  auto const* const behind = perhaps_behind(hold, before);
+  auto const* const behind = perhaps_behind(hold, *before);
   condemn(std::move(found), behind == &hold ? behind : nullptr, hold.granted.t);
 }
 

@@ -1,9 +1,13 @@
 /// S1: which leases are valid at the same time. S2: their ends are told. S3: their tokens.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "judge/state.hpp"
+#include "judge/token_order.hpp"
 
 namespace holdfast::judging {
 
@@ -46,6 +50,7 @@ class exclusion {
     instant until;
   };
   void check_company(hold_state const& hold, part const& of, instant now);
+  [[nodiscard]] std::optional<hold_state> token_above(hold_state const& hold, part const& of);
   void check_token(hold_state const& hold, part const& of);
   [[nodiscard]] bool told_late_by_another_master(hold_state const& hold, part const& of) const;
   [[nodiscard]] hold_state const* perhaps_behind(hold_state const& first, hold_state const& second) const;
@@ -56,6 +61,7 @@ class exclusion {
 
   state& state_;
   std::vector<clash> clashes_;
+  std::unordered_map<std::uint32_t, token_order> token_orders_;  ///< by name, where the clocks may differ
   std::vector<suspected> suspected_;
 };
 

@@ -73,6 +73,8 @@ class token_rule {
     return fine;
   }
   [[nodiscard]] std::int64_t newest() const noexcept { return newest_; }
+  /// Of permits: it isn't known whether there was that one.
+  [[nodiscard]] bool has_forgotten(std::int64_t token) const noexcept { return token <= forgotten_; }
 
  private:
   /// So many are remembered.

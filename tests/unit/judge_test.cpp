@@ -338,21 +338,6 @@ TEST_F(judge, puts_the_lines_of_several_files_and_clients_in_order) {
   EXPECT_EQ(verdict_on({other.written(), history_.written()}, {.kept_back = 2}), "fine");
 }
 
-TEST_F(judge, compares_hosts_by_their_wall_clocks_as_far_as_these_are_certain) {
-  written_history other{folder_ / "other"};
-  other.header("b", 0, "b2", 1, 1'000'000 - 20);  // what is at 25 there is at 5 here
-  other.asked(23, "b", 1, "mutex", "x").granted(24, "b", 1, "mutex", "x", 2);
-  history_.header("a").asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1);
-  history_.of_lease("released", 7, "a", 1);
-  std::vector const paths{history_.written(), other.written()};
-  auto const with_uncertainty = [&paths](judging::instant ms) {
-    return verdict_on(paths, {.uncertainty = ms * 1'000'000, .hosts = judging::merge::hosts::several});
-  };
-  EXPECT_EQ(with_uncertainty(1), "S1");
-  EXPECT_EQ(with_uncertainty(10), "fine");
-  EXPECT_THROW((void)verdict_on(paths), judging::unreadable);
-}
-
 TEST_F(judge, refuses_what_is_no_history_and_names_the_line) {
   std::string const good = begin().asked(1, "a", 1, "mutex", "x").text();
   struct row {

@@ -60,22 +60,31 @@ void exclusion::check_company(hold_state const& hold, part const& of, instant no
   }
   auto const limit = state_.names[of.name].permits.most();
   auto const out = sum(beside, state_.amount_of(of, hold));
-  // Those of other hosts may have ended by then, by their clocks.
-  auto const certain = std::ranges::all_of(others, [&](hold_state const* other) {
-    return state_.doubt(other->client, hold.client) == 0 || other->until - now > state_.uncertainty;
-  });
-  if (of.as != company::permits || limit == 0 || out <= limit || !certain) return;
-  finding found{.broken = promise::exclusion,
-                .text = std::to_string(out) + " permits of " + state_.name_text(of.name) + " are out, of " +
-                        std::to_string(limit)};
+  if (of.as != company::permits || limit == 0 || out <= limit) return;
+  crowd open{.of = std::move(others),
+             .from = now,
+             .found = {.broken = promise::exclusion,
+                       .text = std::to_string(out) + " permits of " + state_.name_text(of.name) +
+                               " are out, of " + std::to_string(limit)}};
   auto from = now;
-  for (auto const* const other : others) {
-    state_.tell(found, *other);
+  for (auto const* const other : open.of) {
+    state_.tell(open.found, *other);
     from = std::min(from, other->confirmed.t);
+    open.doubt = std::max(open.doubt, state_.doubt(other->client, hold.client));
   }
-  state_.tell(found, hold);
-  auto& to = state_.trouble_within(from, now) ? state_.result.documented : state_.result.violations;
-  to.add(std::move(found));
+  state_.tell(open.found, hold);
+  open.of.push_back(&hold);
+  open.excused = state_.trouble_within(from, now);
+  if (open.doubt == 0) {
+    decide(std::move(open));
+  } else {
+    crowds_.push_back(std::move(open));
+  }
+}
+
+void exclusion::decide(crowd of) {
+  auto& to = of.excused ? state_.result.documented : state_.result.violations;
+  to.add(std::move(of.found));
 }
 
 /// A lease that shows that the token isn't in order; nullopt: by the clocks it may be.
@@ -134,10 +143,16 @@ bool exclusion::told_late_by_another_master(hold_state const& hold, part const& 
 }
 
 void exclusion::end(hold_state const& hold, place const& at, std::string const& text, ending cause) {
-  if (clashes_.empty()) return;
   std::erase_if(clashes_, [&](clash const& open) {
     if (open.first != &hold && open.second != &hold) return false;
     settle(open, hold, at, text, cause);
+    return true;
+  });
+  std::erase_if(crowds_, [&](crowd& open) {
+    if (std::ranges::find(open.of, &hold) == open.of.end()) return false;
+    auto end = at.t;
+    for (auto const* const each : open.of) end = std::min(end, each->until);
+    if (end - open.from > open.doubt) decide(std::move(open));
     return true;
   });
 }

@@ -43,6 +43,15 @@ class exclusion {
     std::uint32_t name;
     instant from;
   };
+  /// Leases of more permits than there are, of several hosts: by the clocks one may have ended before another
+  /// one began, unless they last for longer.
+  struct crowd {
+    std::vector<hold_state const*> of{};
+    instant from = 0;
+    instant doubt = 0;
+    bool excused = false;
+    finding found{};
+  };
   /// What breaks a promise, unless that client moves on by then: it was told late of a new master.
   struct suspected {
     finding found;
@@ -50,6 +59,7 @@ class exclusion {
     instant until;
   };
   void check_company(hold_state const& hold, part const& of, instant now);
+  void decide(crowd of);
   [[nodiscard]] std::optional<hold_state> token_above(hold_state const& hold, part const& of);
   void check_token(hold_state const& hold, part const& of);
   [[nodiscard]] bool told_late_by_another_master(hold_state const& hold, part const& of) const;
@@ -61,6 +71,7 @@ class exclusion {
 
   state& state_;
   std::vector<clash> clashes_;
+  std::vector<crowd> crowds_;
   std::unordered_map<std::uint32_t, token_order> token_orders_;  ///< by name, where the clocks may differ
   std::vector<suspected> suspected_;
 };

@@ -9,8 +9,8 @@ namespace holdfast::judging {
 std::string state::name_text(std::uint32_t name) const { return '"' + printable(known.names[name]) + '"'; }
 
 bool state::trouble_within(instant from, instant to) const noexcept {
-  auto const first = std::ranges::lower_bound(troubles, from);
-  return first != troubles.end() && *first <= to;
+  auto const first = std::ranges::lower_bound(troubles, from - uncertainty);
+  return first != troubles.end() && *first <= to + uncertainty;
 }
 
 instant state::well_since(std::uint32_t client, instant now) const noexcept {

@@ -72,6 +72,7 @@ struct hold_state {
 /// A caller was overtaken, if its client turns out to have lived, and to have listened.
 struct suspicion {
   std::int64_t wait = 0;
+  std::uint32_t by = 0;  ///< the client of the one that was served first
   instant at = 0;
   finding found{};
 };
@@ -171,7 +172,7 @@ struct state {
   [[nodiscard]] instant doubt(std::uint32_t client, std::uint32_t other) const {
     return one_machine(client, other) ? 0 : uncertainty;
   }
-  /// Whether any client noticed that a server went, or another came, within that time.
+  /// Whether any client noticed that a server went, or another came, within that time, by the clocks perhaps.
   [[nodiscard]] bool trouble_within(instant from, instant to) const noexcept;
   /// The first instant from which on that client ran and had its server, until `now`; `now`: it doesn't run.
   [[nodiscard]] instant well_since(std::uint32_t client, instant now) const noexcept;

@@ -196,7 +196,7 @@ void waits::check_order(wait_state const& wait, place const& at) {
     state::tell(found, wait.client, wait.asked, "asked");
     state::tell(found, wait.client, at, "granted");
     state_.clients[other->client].suspected.push_back(
-        {.wait = other->number, .at = at.t, .found = std::move(found)});
+        {.wait = other->number, .by = wait.client, .at = at.t, .found = std::move(found)});
   }
 }
 
@@ -209,8 +209,11 @@ void waits::lives(record const& line) {
   // A caller that left after a pause may have lost its place in that pause; the trouble is told behind.
   auto const not_certain = line.event == event::queued || line.event == event::left;
   std::erase_if(of_client.suspected, [&](suspicion& of) {
-    if (gone || (not_certain && line.wait == of.wait)) return true;
-    if (line.t - of.at < slack_) return false;
+    auto const doubt = state_.doubt(line.client, of.by);
+    // By the clocks it may have been the first one.
+    auto const served_then = line.event == event::granted && line.t - of.at <= doubt;
+    if (gone || ((not_certain || served_then) && line.wait == of.wait)) return true;
+    if (line.t - of.at < std::max(slack_, doubt)) return false;
     state_.result.violations.add(std::move(of.found));
     return true;
   });

@@ -101,4 +101,37 @@ TEST_F(judge_hosts, may_be_late_with_a_permit) {
   EXPECT_EQ(verdict_within(30'000), "S3") << "the other one has the same";
 }
 
+TEST_F(judge_hosts, may_serve_callers_in_an_order_that_their_clocks_hide) {
+  begin();
+  history_.asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 1);
+  other_.asked(3, "b", 1, "fair", "x").of_wait("queued", 4, "b", 1);
+  history_.asked(300, "a", 2, "fair", "x").of_lease("released", 400, "a", 1);
+  history_.granted(410, "a", 2, "fair", "x", 3).of_lease("released", 411, "a", 2).alive(500, 2000, "a");
+  other_.granted(421, "b", 1, "fair", "x", 2).of_lease("released", 422, "b", 1).alive(500, 2000, "b");
+  EXPECT_EQ(verdict_within(50), "fine") << "b came first if its clock is early by 20 ms";
+  EXPECT_EQ(verdict_within(10), "S3 L3");
+}
+
+TEST_F(judge_hosts, may_have_a_permit_one_behind_the_other) {
+  begin();
+  hold(history_, 1, "a", 1, "permits", 0);
+  history_.numbered("setting", 5, "a", "permits", "x", 1).numbered("set", 6, "a", "permits", "x", 1);
+  other_.asked(101, "b", 1, "permits", "x").granted(102, "b", 1, "permits", "x", 6);
+  hold(history_, 111, "a", 2, "permits", 5);
+  other_.of_lease("released", 400, "b", 1);
+  EXPECT_EQ(verdict_within(50), "fine") << "a's lease may have been over before b's began";
+  history_.asked(211, "a", 3, "permits", "x").granted(212, "a", 3, "permits", "x", 7);
+  history_.of_lease("released", 300, "a", 3);
+  EXPECT_EQ(verdict_within(50), "S1") << "not that one";
+}
+
+TEST_F(judge_hosts, may_tell_of_a_failover_that_seems_to_be_older_than_the_lease_that_it_lost) {
+  begin();
+  other_.trouble(90, "b").asked(150, "b", 1, "mutex", "x").granted(151, "b", 1, "mutex", "x", 2);
+  history_.asked(100, "a", 1, "mutex", "x").granted(101, "a", 1, "mutex", "x", 1);
+  history_.lost(900, "a", 1, "taken_over");
+  EXPECT_EQ(verdict_within(20), "fine | S1") << "b's clock may be 20 ms late";
+  EXPECT_EQ(verdict_within(5), "S1");
+}
+
 }  // namespace

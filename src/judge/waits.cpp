@@ -167,6 +167,7 @@ void waits::check_free(wait_state const& wait, place const& at, std::string cons
   if (at.t - from <= bound) return;
   from = std::max(from, kept_out_until(wait, served, at.t, well_since));
   if (at.t - from <= bound) return;
+  longest = std::max(longest, at.t - from);
   finding found{.broken = promise::wake_up,
                 .text = state_.name_text(name) + " was free for " + time_text(at.t - from) +
                         " while a caller waited for it"};

@@ -235,6 +235,18 @@ TEST_F(judge, finds_a_free_lock_that_nobody_took) {
   EXPECT_EQ(verdict(), "L1") << "it was free for 5.9 s";
 }
 
+TEST_F(judge, says_for_how_long_a_lock_was_free_in_the_summary_as_in_the_finding) {
+  begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).asked(3, "b", 1, "mutex", "x");
+  history_.of_lease("released", 100, "a", 1).alive(500, 6000, "a").alive(500, 6000, "b");
+  history_.granted(6100, "b", 1, "mutex", "x", 2).of_lease("released", 6101, "b", 1);
+  judging::judge all{{history_.written()}, {}};
+  all.run();
+  auto const* const found = all.result().violations.shortest(judging::promise::wake_up);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->text, "\"x\" was free for 6 s while a caller waited for it");
+  EXPECT_EQ(judging::time_text(all.result().longest_free), "6 s");
+}
+
 TEST_F(judge, does_not_expect_a_waiter_to_take_a_lock_until_its_server_is_back) {
   begin().asked(1, "a", 1, "mutex", "x").granted(2, "a", 1, "mutex", "x", 1).asked(3, "b", 1, "mutex", "x");
   history_.of_lease("released", 100, "a", 1)

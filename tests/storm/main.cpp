@@ -9,12 +9,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -49,32 +51,43 @@ struct options {
   bool soak = false;
 };
 
-std::optional<options> read(std::vector<std::string> const& words) {
+/// The words can't be understood.
+class misused : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+template <class Number>
+Number number_of(std::string_view option, std::string_view text) {
+  Number result{};
+  auto const [end, problem] = std::from_chars(text.data(), text.data() + text.size(), result);
+  if (problem != std::errc{} || end != text.data() + text.size())
+    throw misused{fmt::format("{}: \"{}\" is not such a number", option, text)};
+  return result;
+}
+
+options read(std::vector<std::string> const& words) {
   options result;
   for (std::size_t i = 0; i != words.size(); ++i) {
-    if (words[i] == "--list" || words[i] == "--soak") {
-      (words[i] == "--list" ? result.list : result.soak) = true;
+    auto const& option = words[i];
+    if (option == "--list" || option == "--soak") {
+      (option == "--list" ? result.list : result.soak) = true;
       continue;
     }
-    if (i + 1 == words.size()) return std::nullopt;
-    auto const& value = words[++i];
-    try {
-      if (words[i - 1] == "--seconds")
-        result.time = std::chrono::seconds{std::stol(value)};
-      else if (words[i - 1] == "--seed")
-        result.seed = std::stoull(value);
-      else if (words[i - 1] == "--only")
-        result.only = value;
-      else if (words[i - 1] == "--folder")
-        result.folder = value;
-      else
-        return std::nullopt;
-    } catch (std::exception const&) {
-      return std::nullopt;
-    }
+    if (option != "--seconds" && option != "--seed" && option != "--only" && option != "--folder")
+      throw misused{fmt::format("there is no option {}", option)};
+    if (++i == words.size()) throw misused{option + " lacks its value"};
+    auto const& value = words[i];
+    if (option == "--seconds") result.time = std::chrono::seconds{number_of<std::int64_t>(option, value)};
+    if (option == "--seed") result.seed = number_of<std::uint64_t>(option, value);
+    if (option == "--only") result.only = value;
+    if (option == "--folder") result.folder = value;
   }
   if (!result.time) result.time = result.soak ? usual_soak : usual_storm;
-  if (*result.time < (result.soak ? shortest_soak : shortest_storm)) return std::nullopt;
+  auto const shortest = result.soak ? shortest_soak : shortest_storm;
+  if (*result.time < shortest)
+    throw misused{
+        fmt::format("--seconds: {} are too few, at least {}", result.time->count(), shortest.count())};
   return result;
 }
 
@@ -198,13 +211,11 @@ int main(int argc, char** argv) {
   holdfast::storm::run_worker_if_requested(argc, argv);
   ::signal(SIGPIPE, SIG_IGN);
   holdfast::judging::allow_many_files();
-  auto const how = holdfast::storm::read({argv + 1, argv + argc});
-  if (!how) {
-    std::cerr << holdfast::storm::usage << '\n';
-    return 64;
-  }
   try {
-    return holdfast::storm::run(*how);
+    return holdfast::storm::run(holdfast::storm::read({argv + 1, argv + argc}));
+  } catch (holdfast::storm::misused const& problem) {
+    std::cerr << "storm: " << problem.what() << '\n' << holdfast::storm::usage << '\n';
+    return 64;
   } catch (std::exception const& problem) {
     std::cout << problem.what() << "\n0 passed, 1 failed\n";
     return 1;

@@ -1,10 +1,12 @@
 /// `holdfast release`: gives a lock back by its owner id, or with --force takes it from its holder.
 #include "common/command.hpp"
 #include "common/duration.hpp"
+#include "common/environment.hpp"
 #include "common/exit_codes.hpp"
 #include "common/options.hpp"
 #include "common/output.hpp"
 #include "common/standard_output.hpp"
+#include "probe/lease_in_history.hpp"
 #include "probe/owned_lock.hpp"
 #include "server/choice.hpp"
 #include "show/listing.hpp"
@@ -301,6 +303,9 @@ int give_back_by_owner(client& redis, std::string const& url, release_options co
 
 /// The exit code of the last name that isn't given back; the first error, after all have been tried.
 int give_back_by_owner(release_options options) {
+  // The guard of a holdfast that was killed has become this process, with the history as its stdout.
+  if (auto const lease = environment_value(probe::lease_in_history_variable); !lease.empty())
+    probe::tell_released(lease, STDOUT_FILENO);
   auto const url = find_server(options.common);
   client redis{url, {.name = "holdfast-release", .log = output::hook()}};
   int code = ok;

@@ -203,6 +203,7 @@ void be_guard(guard_duty const& duty, guard_board& board) noexcept {
   board.command = command;
   // Readers of the command's output would wait for us.
   for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(standard);
+  if (duty.give_back_output >= 0) dup2(duty.give_back_output, STDOUT_FILENO);
   inherited_files::close_all(duty.lifeline);
   guard_process{duty, board, command}.watch();
 }

@@ -31,6 +31,7 @@ struct guard_board {
 struct guard_duty {
   prepared_program const& program;
   prepared_program const* give_back;  ///< releases the lock; null: it is left to its ttl
+  int give_back_output;               ///< its stdout; -1: it has none
   signals const& mask;
   inherited_files const& files;
   terminal_state const& terminal;  ///< from before the command

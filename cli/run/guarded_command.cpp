@@ -95,6 +95,7 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
 
   guard_duty const duty{.program = program,
                         .give_back = release ? &*release : nullptr,
+                        .give_back_output = give_back.output,
                         .mask = mask,
                         .files = files,
                         .terminal = terminal_,

@@ -29,6 +29,7 @@ struct command_end {
 struct release_program {
   std::vector<std::string> words{};        ///< empty: the lock is left to its ttl
   std::vector<std::string> environment{};  ///< NAME=value, on top of holdfast's own
+  int output = -1;                         ///< the descriptor that it has as stdout; -1: none
 };
 
 /// How a command is started.

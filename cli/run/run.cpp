@@ -4,6 +4,7 @@
 #include "common/duration.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "probe/lease_in_history.hpp"
 #include "probe/named_servers.hpp"
 #include "process/inherited_files.hpp"
 #include "process/service_manager.hpp"
@@ -114,8 +115,14 @@ release_program release_program_for(run_options const& options, lease const& hel
     words.insert(words.end(), {"--wire", options.wire == wire::plain ? "plain" : "redisson"});
   words.emplace_back("--");
   for (auto& each : names_of(options)) words.push_back(std::move(each.name));
-  return {.words = std::move(words),
-          .environment = {"HOLDFAST_URL=" + url, "HOLDFAST_PASSWORD=", "CREDENTIALS_DIRECTORY="}};
+  release_program program{
+      .words = std::move(words),
+      .environment = {"HOLDFAST_URL=" + url, "HOLDFAST_PASSWORD=", "CREDENTIALS_DIRECTORY="}};
+  if (auto const found = probe::find_in_history(held)) {
+    program.environment.push_back(fmt::format("{}={}", probe::lease_in_history_variable, found->text));
+    program.output = found->history;
+  }
+  return program;
 }
 
 /// One turn. `notes`: of the command, if any are to be made.

@@ -197,6 +197,14 @@ void lease_calls::on_unsaid(lease_state& lease, callback<void()> f) {
   lease.set_unsaid(std::move(f));
 }
 
+std::optional<recorded_lease> lease_calls::recorded(lease_state const& lease) noexcept {
+  if (moments_ == nullptr || client_.forked()) return std::nullopt;
+  reactor::lock hold{loop_.mutex()};
+  auto const found = moments_->recorded(lease);
+  loop_.leave(hold);
+  return found;
+}
+
 void lease_calls::on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f) {
   if (client_.forked() || !f) return;
   {

@@ -73,6 +73,8 @@ class lease_calls {
   /// See lease_state::set_unsaid.
   void on_unsaid(lease_state& lease, callback<void()> f);
   void on_limit_near(lease_state& lease, milliseconds before, move_only_function<void()> f);
+  /// See moments.
+  [[nodiscard]] std::optional<recorded_lease> recorded(lease_state const& lease) noexcept;
 
   // Under the lock.
 

@@ -3,6 +3,7 @@
 
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -109,6 +110,11 @@ class moments {
   /// It was made again.
   void reconnected(std::chrono::nanoseconds away, time_point now) noexcept {
     if (observed_) observed_->reconnected(away, now);
+  }
+
+  /// Where the lease stands in the history. nullopt: it doesn't.
+  [[nodiscard]] std::optional<recorded_lease> recorded(lease_state const& lease) noexcept {
+    return history_ ? history_->find(lease) : std::nullopt;
   }
 
   /// The client ends.

@@ -299,6 +299,13 @@ void recorder::lost(lease_state const& lease, loss_cause cause, time_point now) 
   });
 }
 
+std::optional<recorded_lease> recorder::find(lease_state const& lease) noexcept {
+  (void)flush(true);
+  auto const known = held_.find(&lease);
+  if (over_ || known == held_.end()) return std::nullopt;
+  return recorded_lease{.number = known->second, .file = file_.descriptor()};
+}
+
 void recorder::numbered(event happened, history::kind of, std::string_view name, std::int64_t number,
                         time_point now) noexcept {
   write(now, [&] {

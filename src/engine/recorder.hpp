@@ -5,6 +5,7 @@
 #include <holdfast/client.hpp>
 #include <holdfast/lease.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,6 +18,12 @@
 #include "reactor/reactor.hpp"
 
 namespace holdfast::engine {
+
+/// A lease in the history.
+struct recorded_lease {
+  std::int64_t number = 0;  ///< "l" of its lines
+  int file = -1;            ///< the descriptor, which is the client's
+};
 
 /// All under the client's lock. There is one if client_options::history names a file. Nothing here fails:
 /// what can't be written ends the history, with one warning.
@@ -50,6 +57,9 @@ class recorder final : public reactor::flushable {
   /// A connection for messages has broken.
   void unheard(time_point now) noexcept;
   void closed(time_point now) noexcept;
+
+  /// All its lines so far are in the file then. nullopt: it has ended, or the history has.
+  [[nodiscard]] std::optional<recorded_lease> find(lease_state const& lease) noexcept;
 
   bool flush(bool driving) override;
   void on_lost_handler() noexcept override {}

@@ -21,6 +21,8 @@ class file {
   /// could be written in part the whole lines stay.
   [[nodiscard]] std::error_code write(std::string_view bytes) noexcept;
 
+  [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
+
  private:
   void take_back(std::size_t bytes) noexcept;
 

@@ -231,8 +231,11 @@ void judge::on_kept(record const& line) {
 }
 
 void judge::on_end(record const& line) {
-  auto& hold = hold_of(line);
+  auto& client = state_.clients[line.client];
   auto const was_lost = line.event == event::lost;
+  // The guard of a `holdfast run` that was killed may not know of the loss.
+  if (!was_lost && client.lost == line.lease) return;
+  auto& hold = hold_of(line);
   auto const forced = was_lost && line.cause == loss::forced;
   exclusion_.end(hold, place_of(line), was_lost ? "lost" : "released",
                  forced ? exclusion::ending::forced : exclusion::ending::usual);
@@ -245,9 +248,12 @@ void judge::on_end(record const& line) {
     name.last_until = hold.end_at_server();
     if (unsure) name.busy_until = std::max(name.busy_until, hold.end_at_server());
   }
-  if (!was_lost) state_.clients[line.client].released = {.number = hold.number, .token = hold.token};
+  if (was_lost)
+    client.lost = line.lease;
+  else
+    client.released = {.number = hold.number, .token = hold.token};
   forget(hold);
-  state_.clients[line.client].holds.erase(line.lease);
+  client.holds.erase(line.lease);
 }
 
 void judge::forget(hold_state const& hold) {

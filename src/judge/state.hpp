@@ -96,7 +96,8 @@ struct client_state {
   bool down = false;        ///< said so last
   instant unheard = 0;      ///< when its connection for messages last broke
   bool closed = false;
-  lease_identity released{};  ///< the last one
+  lease_identity released{};           ///< the last one
+  std::optional<std::int64_t> lost{};  ///< "l" of the last lease that was
   std::vector<suspicion> suspected{};
   std::unordered_map<std::int64_t, std::unique_ptr<wait_state>> waits{};
   std::unordered_map<std::int64_t, std::unique_ptr<hold_state>> holds{};

@@ -98,13 +98,60 @@ TEST_F(killed_holdfast, leaves_the_lock_to_its_ttl_when_the_command_goes_on) {
   kill(work, SIGKILL);
 }
 
+TEST_F(killed_holdfast, has_told_its_history_that_the_lock_is_given_back) {
+  struct {
+    words killed;
+    words next;
+  } const cases[] = {{{"run"}, {"run"}},
+                     {{"run", "--fair"}, {"run", "--fair"}},
+                     {{"run", "--wire", "redisson"}, {"run", "--wire", "redisson"}},
+                     {{"run", "--shared"}, {"run", "--exclusive"}},
+                     {{"run", "--slots", "1"}, {"run", "--slots", "1"}},
+                     {{"run", "--once-per", "hour"}, {"run"}},
+                     {{"run", "--with", "other"}, {"run"}},
+                     {{"lead"}, {"lead", "--once"}}};
+  for (auto const& [killed, next] : cases) {
+    temporary_folder const folder;
+    auto const history = folder / "history";
+    auto const start = [&](words arguments, std::string const& script) {
+      for (auto const& each : words{"--history", history, "--ttl", "1h", "job", "--", "sh", "-c", script})
+        arguments.push_back(each);
+      return holdfast_command(arguments, {{"HOLDFAST_URL", server.url()}});
+    };
+    auto first = start(killed, "echo ready; exec sleep 1000");
+    ASSERT_TRUE(eventually([&] { return first.out() == "ready\n"; })) << first.err();
+    first.signal(SIGKILL);
+    auto second = start(next, "true");
+    ASSERT_EQ(second.wait(wait_limit), 0) << second.err();
+    auto judge = holdfast_command({"judge", history});
+    EXPECT_EQ(judge.wait(), 0) << testing::PrintToString(killed) << judge.out() << judge.err();
+    redis.command({"FLUSHALL"});
+  }
+}
+
+TEST_F(killed_holdfast, tells_nothing_in_its_history_of_a_lock_that_is_not_given_back) {
+  for (auto const* const option : {"--keep", "--on-lost=warn"}) {
+    temporary_folder const folder;
+    auto const history = folder / "history";
+    auto const work = kill_during(server.url(), {option, "--history", history}, "echo $$; exec sleep 1000");
+    EXPECT_TRUE(always(300ms, [&] { return content_of(history).find("released") == std::string::npos; }));
+    if (is_alive(work)) kill(work, SIGKILL);
+    redis.command({"FLUSHALL"});
+  }
+}
+
 TEST(killed_holdfast_elsewhere, has_its_lock_given_back_with_a_password_and_on_a_quorum) {
   auto const kill_and_try = [](std::string const& url) {
-    auto job = holdfast_run(url, {"--ttl", "1h"}, "job", shell("echo ready; exec sleep 1000"));
+    temporary_folder const folder;
+    auto const history = folder / "history";
+    auto job =
+        holdfast_run(url, {"--ttl", "1h", "--history", history}, "job", shell("echo ready; exec sleep 1000"));
     ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
     job.signal(SIGKILL);
-    auto next = holdfast_run(url, {}, "job", {"true"});
+    auto next = holdfast_run(url, {"--history", history}, "job", {"true"});
     EXPECT_EQ(next.wait(wait_limit), 0) << next.err();
+    auto judge = holdfast_command({"judge", history});
+    EXPECT_EQ(judge.wait(), 0) << judge.out() << judge.err();
   };
   auto const with_password = redis_server::make({.requirepass = "secret"});
   kill_and_try(with_password->url());

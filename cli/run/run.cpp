@@ -52,16 +52,22 @@ int exit_code_of(run_options const& options, supervision const& seen) {
 
 /// Notes the end of the command, if that is wanted and the lock may still be ours, and keeps the lock for
 /// --keep, else releases it. After a release by force it is always released, since another process waits for
-/// it.
+/// it. A lease that has run out meanwhile was not lost while the command ran: the result is `unknown`.
 release_result finish(run_options const& options, lease held, std::optional<run_notes>& notes,
                       supervision const& seen, signals const& receiver) {
   auto const cause = held.lost_because();
   bool const forced = cause == loss_cause::forced;
+  bool const was_held = held.valid();
   if (notes && (cause == loss_cause::none || cause == loss_cause::limit_reached || forced))
     notes->end(held, exit_code_of(options, seen),
                forced ? run_notes::ended::not_counted : run_notes::ended::counted, receiver);
-  if (options.keep && !forced) return held.keep_until_expiry();
-  return give_back(std::move(held), receiver);
+  auto const cause_then = held.lost_because();
+  auto const deadline = boot_time() + held.remaining();
+  auto const result =
+      options.keep && !forced ? held.keep_until_expiry() : give_back(std::move(held), receiver);
+  bool const ran_out = was_held && boot_time() >= deadline &&
+                       (cause_then == loss_cause::none || cause_then == loss_cause::unreachable);
+  return ran_out && result == release_result::lost ? release_result::unknown : result;
 }
 
 /// The exit code. The release may report that the lock was lost while the command ran, which the holder could

@@ -18,6 +18,7 @@ namespace {
 
 using namespace holdfast::test;
 using testing::HasSubstr;
+using testing::Not;
 
 words const yearly{"--once-per", "3650d"};  ///< a slot that doesn't end during a test
 
@@ -125,6 +126,24 @@ TEST_F(once_per_fault, notes_the_end_when_the_server_is_back) {
   EXPECT_EQ(job.wait(), 0) << job.err();
   EXPECT_EQ(noted_exit(), "0");
   EXPECT_FALSE(server.raw().exists("job"));
+}
+
+TEST_F(once_per_fault, is_no_loss_of_the_lock_when_the_server_was_silent_until_its_ttl_was_over) {
+  for (words options : {yearly, {"--keep"}, {}}) {
+    server.raw().command({"FLUSHALL"});
+    options.insert(options.end(), {"--ttl", "2s"});
+    auto const go = folder / "go";
+    auto job = holdfast_run(proxy.url(), options, "job",
+                            shell("echo ready; until [ -e " + go + " ]; do sleep 0.05; done"));
+    ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; })) << job.err();
+    proxy.freeze();
+    process{{"touch", go}}.wait();
+    EXPECT_TRUE(eventually([&] { return !server.raw().exists("job"); }));
+    proxy.thaw();
+    EXPECT_EQ(job.wait(), 0);
+    EXPECT_THAT(job.err(), Not(HasSubstr("was lost")));
+    process{{"rm", go}}.wait();
+  }
 }
 
 }  // namespace

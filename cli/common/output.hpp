@@ -33,7 +33,9 @@ void error(std::string_view message);
 [[nodiscard]] log_hook hook_of_holder();
 
 /// From now on no message waits for the reader of stderr, who may be slow or stopped (a full pipe, ^S). What
-/// can't be written at once is kept, up to 64 KiB.
+/// can't be written at once is kept, up to 64 KiB. For who waits for a lock, or holds it: such a reader must
+/// keep neither a command from its start or end, nor the lock from others, nor this process from a signal.
+/// main() writes the rest at the end.
 void begin_to_keep();
 /// Writes what was kept, however long that takes, and keeps no more.
 void end_to_keep();

@@ -22,8 +22,8 @@ class signals {
   /// Waits for the next signal. 0 stands for wake() and for the timer.
   [[nodiscard]] int wait() const;
 
-  /// Whether wait() has returned a signal that ends the program, in any call.
-  [[nodiscard]] bool told_to_end() const noexcept { return told_to_end_; }
+  /// Whether wait() has returned a signal that ends the program, in any call; also when the object has ended.
+  [[nodiscard]] static bool told_to_end() noexcept { return told_to_end_; }
 
   /// Makes wait() return 0 once, after `delay`; replaces an earlier delay. Uses CLOCK_BOOTTIME like the
   /// leases: after a suspend it fires at once.
@@ -56,7 +56,7 @@ class signals {
   struct sigaction chld_before_{};
   struct sigaction pipe_before_{};
   timer_t timer_{};
-  mutable bool told_to_end_ = false;
+  inline static bool told_to_end_ = false;  // touched by the main thread only
 };
 
 /// For as long as it lives, these signals do in this thread what they do by default: they end the process, or

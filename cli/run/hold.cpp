@@ -11,7 +11,6 @@
 #include "run/lock_client.hpp"
 #include "run/locks.hpp"
 #include "run/standstill.hpp"
-#include "run/turn_messages.hpp"
 #include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "show/json.hpp"
@@ -146,8 +145,8 @@ int with_lease(run_options const& asked, hold_words const& given, lease_user con
         "on etcd a lock ends with its process by now, so it can't be acquired for a later release; use "
         "`holdfast run`, or the URL of a Redis"};
   }
+  output::begin_to_keep();
   lock_client const locking{url, "holdfast-hold", asked};
-  turn_messages const messages;
   auto granted = wait_for_lock(*locking.lock, locking.options, locking.receiver, locking.redis.url());
   report_failed_wait(granted);
   if (!granted.held) return granted.code;

@@ -15,6 +15,7 @@ namespace holdfast::cli {
 /// From the options of `run`, `acquire` and `hold` to a lock that can be waited for.
 struct lock_client {
   /// The URL must be that of servers that fit the options: see check_fits. `name`: client_options::name.
+  /// Messages are to be kept from before (output::begin_to_keep), as no signal ends a wait for their reader.
   /// Throws failure and holdfast::error.
   lock_client(std::string const& url, std::string_view name, run_options const& asked);
 

@@ -19,7 +19,6 @@
 #include "run/repetition.hpp"
 #include "run/run_notes.hpp"
 #include "run/supervise.hpp"
-#include "run/turn_messages.hpp"
 #include "run/wait_for_lock.hpp"
 #include "server/choice.hpp"
 #include "server/passwords.hpp"
@@ -135,7 +134,6 @@ release_program release_program_for(run_options const& options, lease const& hel
 turn run_under(run_lock& lock, std::optional<run_notes>& notes, servers_of_run const& server_urls,
                run_options const& options, signals const& receiver, inherited_files const& files,
                service_manager const& manager) {
-  turn_messages const messages;
   auto const& server = server_urls.shown;
   manager.tell(fmt::format("STATUS=waiting for {} on {}", title_of(options), server));
   auto granted = options.limit ? acquire_if_due(lock, *notes, options, receiver, server)
@@ -204,7 +202,7 @@ int take_turns(run_options const& options, signals const& receiver, service_mana
   repetition more{options.again};
   auto const take_one = [&](bool const first) {
     auto taken = one_of_several(one_turn, first);
-    taken.told_to_end = receiver.told_to_end();
+    taken.told_to_end = signals::told_to_end();
     return taken;
   };
   auto last = take_one(true);
@@ -233,6 +231,7 @@ int run(run_options const& asked) {
     hide_passwords(asked.server);
   }
   check_fits(asked, probe::named_servers{url});
+  output::begin_to_keep();
   lock_client locking{url, "holdfast-run", asked};
   auto const& options = locking.options;
   std::optional<run_notes> notes;

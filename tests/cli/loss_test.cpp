@@ -1,3 +1,4 @@
+#include "full_pipe.hpp"
 #include "holdfast_command.hpp"
 #include "support/eventually.hpp"
 #include "support/redis_server.hpp"
@@ -6,12 +7,8 @@
 
 #include <gmock/gmock.h>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -76,37 +73,6 @@ std::string quoted_shell(std::string const& script) {
   for (char const each : script) text += each == '\'' ? std::string{"'\\''"} : std::string{each};
   return text + '\'';
 }
-
-/// A named pipe that takes no more until it is read.
-class full_pipe {
- public:
-  explicit full_pipe(std::string const& path) {
-    if (mkfifo(path.c_str(), 0600) == 0) file_ = open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
-    for (std::string filling(4096, ' '); !filling.empty(); filling.resize(filling.size() / 2)) {
-      while (write(file_, filling.data(), filling.size()) > 0) {
-      }
-    }
-  }
-  ~full_pipe() { close(file_); }
-  full_pipe(full_pipe const&) = delete;
-  full_pipe& operator=(full_pipe const&) = delete;
-
-  /// Reads until the end of `writer`.
-  [[nodiscard]] std::string read_until_end_of(process& writer) const {
-    std::string text;
-    EXPECT_TRUE(eventually([&] {
-      bool const ended = writer.exit_code().has_value();
-      std::array<char, 4096> buffer{};
-      for (ssize_t size = 0; (size = read(file_, buffer.data(), buffer.size())) > 0;)
-        text.append(buffer.data(), static_cast<std::size_t>(size));
-      return ended;
-    }));
-    return text;
-  }
-
- private:
-  int file_ = -1;
-};
 
 constexpr auto obedient = "trap 'echo told; exit 0' TERM; echo ready; while :; do sleep 0.02; done";
 constexpr auto stubborn = "trap '' TERM; echo ready; while :; do sleep 0.02; done";

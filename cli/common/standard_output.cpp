@@ -22,6 +22,11 @@ void occupy_closed_streams() {
   }
 }
 
+bool stdout_takes_a_line() {
+  pollfd out{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
+  return poll(&out, 1, 0) != 0;
+}
+
 void print_line(std::string_view const text) {
   bool const written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
                        std::fputc('\n', stdout) != EOF && std::fflush(stdout) == 0;

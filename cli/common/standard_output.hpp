@@ -16,6 +16,9 @@ class output_closed : public std::exception {
 /// number is occupied, so that no output for it goes into a connection.
 void occupy_closed_streams();
 
+/// Whether stdout takes a short line at once, or an error is due.
+[[nodiscard]] bool stdout_takes_a_line();
+
 /// Prints a line and flushes. Throws output_closed, and failure for other errors.
 void print_line(std::string_view text);
 

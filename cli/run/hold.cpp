@@ -19,13 +19,19 @@
 
 #include <fmt/format.h>
 
+#include <signal.h>
+
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace holdfast::cli {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::string_view acquire_footer =
     R"(For steps of a script or a CI job that are not one command. Prints the owner id and, where there is one, the
@@ -38,6 +44,8 @@ Exit codes
   64  bad option, name, URL or configuration file; 65 the key holds something that is not a lock
   69  Redis can't be reached (see --wait-server); 77 a right is missing
   75  it was busy
+  79  the lock was over before stdout took the line
+  128+n  signal n ended it before that; the lock was given back
 
 Examples
   read -r owner token < <(holdfast acquire --ttl 10m --wait 1h deploy:web)
@@ -82,10 +90,27 @@ void print_grant(lease const& held, run_options const& options, hold_words const
 /// What is done with a lease.
 using lease_user = int (*)(lease, run_options const&, hold_words const&, signals const&);
 
+/// The interval of looks at a stdout that takes nothing.
+constexpr auto look_for_reader = 100ms;
+
+/// Its reader may be slow or stopped (a full pipe, ^S): that must not keep us from signals, nor the lock from
+/// others for ever. (Another writer to the same stdout may still fill it behind the last look.)
+void wait_for_reader(lease const& held, run_options const& options, signals const& receiver) {
+  while (!stdout_takes_a_line()) {
+    if (!held.valid())
+      throw failure{lost, fmt::format("{} was lost before stdout took its owner id", title_of(options))};
+    receiver.wake_in(std::min<std::chrono::nanoseconds>(look_for_reader, output::write_kept()));
+    int const signal = receiver.wait();
+    if (signal == SIGTSTP) signals::stop_here();
+    if (signals::is_ending(signal)) throw ended_by_signal{signal};
+  }
+}
+
 /// A lock whose owner nobody could be told must not stay.
 void tell_or_give_back(lease& held, run_options const& options, hold_words const& given,
                        signals const& receiver) {
   try {
+    wait_for_reader(held, options, receiver);
     print_grant(held, options, given);
   } catch (std::exception const&) {
     static_cast<void>(give_back(std::move(held), receiver));
@@ -166,7 +191,9 @@ void add_lock_command(command_line& line, action& chosen, std::string const& nam
   add_common(command, given->lock.common);
   command.footer(footer);
   command.when_read([given, name, use, &chosen] {
-    chosen = [options = lock_options_of(given->lock, name), given, use] {
+    auto options = lock_options_of(given->lock, name);
+    options.renewed = use == hold_until_end;
+    chosen = [options = std::move(options), given, use] {
       set_up(given->lock.common);
       return with_lease(options, *given, use);
     };

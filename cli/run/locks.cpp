@@ -28,6 +28,7 @@ using wait_limit = std::optional<std::chrono::milliseconds>;
 // the lease has no limit; except with on_lost::warn: the command then goes on without the lock.
 lock_options lock_options_for(run_options const& options) {
   return {.ttl = options.ttl,
+          .watchdog = options.renewed,
           .max_hold = options.policy == on_lost::warn ? options.max_hold : 0ms,
           .fsynced = options.fsynced,
           .replicas = options.replicas,

@@ -51,7 +51,8 @@ struct run_options {
   holdfast::wire wire = holdfast::wire::automatic;
   bool fair = false;  ///< first come, first served
   bool detect_deadlock = false;
-  bool keep = false;  ///< at the end the lock is left to expire
+  bool renewed = true;  ///< while it is held
+  bool keep = false;    ///< at the end the lock is left to expire
   /// How often the job may run; nullopt: always. When it isn't due, or the lock is busy, there is nothing to
   /// do, which is no failure.
   std::optional<run_limit> limit{};

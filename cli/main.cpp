@@ -50,7 +50,7 @@ int exit_code_of(int const argc, char** const argv) {
 /// The messages for a slow reader. If nobody reads them a signal ends the process, or has told it to end.
 void write_kept_messages() {
   if (output::write_kept() == std::chrono::nanoseconds::max() || signals::told_to_end()) return;
-  default_actions const while_nobody_reads{signals::ending};
+  endable_by_signals const while_nobody_reads;
   output::end_to_keep();
 }
 

@@ -1,5 +1,5 @@
-/// The signals of `holdfast run`: blocked, and received one by one by the main thread. There are no handlers,
-/// so async-signal-safety is not required.
+/// The signals of `holdfast run`: blocked, and received one by one by the main thread. There is no handler
+/// but that of endable_by_signals, so async-signal-safety is not required.
 #pragma once
 
 #include <signal.h>
@@ -60,7 +60,7 @@ class signals {
 };
 
 /// For as long as it lives, these signals do in this thread what they do by default: they end the process, or
-/// stop it. For steps that wait() would not interrupt. Ignored signals stay ignored.
+/// stop it. Ignored signals stay ignored.
 class default_actions {
  public:
   explicit default_actions(std::initializer_list<int> numbers);

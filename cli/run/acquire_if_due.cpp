@@ -3,6 +3,7 @@
 #include "common/boot_time.hpp"
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "process/end_by_signal.hpp"
 #include "run/pause.hpp"
 #include "show/run_text.hpp"
 
@@ -67,7 +68,7 @@ class due_acquisition {
  private:
   /// A signal that ends the program may do so at once: there is nothing to leave behind in Redis.
   [[nodiscard]] probe::run_look look_without_lock() {
-    default_actions const nothing_to_leave_behind{signals::ending};
+    endable_by_signals const nothing_to_leave_behind;
     return notes_.look();
   }
 

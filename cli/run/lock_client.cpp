@@ -2,6 +2,7 @@
 
 #include "common/exit_codes.hpp"
 #include "common/output.hpp"
+#include "process/end_by_signal.hpp"
 #include "run/outer_lock.hpp"
 #include "run/server_patience.hpp"
 
@@ -29,7 +30,7 @@ std::string checked_history(std::string const& path) {
 
 std::unique_ptr<run_lock> make_permitted_lock(client& redis, std::string_view const url,
                                               run_options const& options) {
-  default_actions const nothing_to_leave_behind{signals::ending};
+  endable_by_signals const nothing_to_leave_behind;
   if (options.detect_deadlock) count_outer_locks(redis);
   refuse_own_lock(redis, url, options);
   return make_run_lock(redis, options);

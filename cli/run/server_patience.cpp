@@ -1,7 +1,7 @@
 #include "run/server_patience.hpp"
 
 #include "common/boot_time.hpp"
-#include "process/signals.hpp"
+#include "process/end_by_signal.hpp"
 #include "run/outer_lock.hpp"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::optional<std::chrono::milliseconds> limit_of_silence(run_options const& opt
 
 run_options reach_server(client& redis, run_options options) {
   if (patience_of(options) == 0ms || !asks_before_lock(options)) return options;
-  default_actions const nothing_to_leave_behind{signals::ending};
+  endable_by_signals const nothing_to_leave_behind;
   auto const begun = boot_time();
   redis.connect();
   auto const took = std::chrono::ceil<std::chrono::milliseconds>(boot_time() - begun);

@@ -136,6 +136,13 @@ std::string take_prefix(urls::url& url) {
   return prefix;
 }
 
+/// Those of one kind of deployment, as they are listed in a message.
+std::string_view parameters_of(deployment_url::kind const kind) {
+  if (kind == deployment_url::kind::sentinel) return "nat, sentinel_user, sentinel_password, sentinel_tls, ";
+  if (kind == deployment_url::kind::cluster) return "nat, ";
+  return "";
+}
+
 /// The other parameters are for Redis.
 void check_parameters_of_etcd(urls::url& url, bool tls) {
   for (auto const parameter : url.params()) {
@@ -238,7 +245,7 @@ deployment_url parse_deployment_url(std::string_view given) {
     to.prefix = take_prefix(url);
     check_parameters_of_etcd(url, tls);
   }
-  to.server = parse_url({url.buffer().data(), url.buffer().size()});
+  to.server = parse_url({url.buffer().data(), url.buffer().size()}, parameters_of(to.deployment));
   if (to.deployment == deployment_url::kind::cluster && to.server.db != 0) {
     bad("a cluster has database 0 alone; leave the database out");
   }

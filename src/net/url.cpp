@@ -154,7 +154,7 @@ cas to_cas(std::string_view value) {
   bad("the parameter cas must be auto, native, module or lua");
 }
 
-void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
+void read_parameters(urls::url_view const& url, endpoint& to, bool db_given, std::string_view taken) {
   std::string seen = ",";
   for (auto const parameter : url.encoded_params()) {
     auto const name = decoded(parameter.key, "the name of a parameter");
@@ -162,8 +162,8 @@ void read_parameters(urls::url_view const& url, endpoint& to, bool db_given) {
     bool const of_tls = name == "ca" || name == "cert" || name == "key" || name == "verify";
     bool const of_all = name == "db" || name == "wire" || name == "cas" || name == "scripts";
     if (!of_all && !of_tls) {
-      bad("unknown parameter \"" + name +
-          "\"; allowed are db, wire, cas, scripts, and with rediss:// ca, cert, key, verify");
+      bad("unknown parameter \"" + name + "\"; allowed are db, wire, cas, scripts, " + std::string{taken} +
+          "and with rediss:// ca, cert, key, verify");
     }
     if (of_tls && to.transport != endpoint::scheme::tls) bad("the parameter " + name + " needs rediss://");
     if (seen.find("," + name + ",") != std::string::npos) bad("the parameter " + name + " is given twice");
@@ -199,7 +199,7 @@ std::string without_password(std::string text, urls::url_view const& url) {
 
 }  // namespace
 
-endpoint parse_url(std::string_view given) {
+endpoint parse_url(std::string_view given, std::string_view taken) {
   if (given.empty()) bad("it is empty; write redis://localhost, say");
   std::string text{given};
   if (given.starts_with('/')) bad("a path alone; for a socket write redis+unix:///run/redis/redis.sock");
@@ -220,7 +220,7 @@ endpoint parse_url(std::string_view given) {
     read_host(url, to);
     read_path_as_db(url, to, db_given);
   }
-  read_parameters(url, to, db_given);
+  read_parameters(url, to, db_given, taken);
   to.display = without_password(text, url);
   return to;
 }

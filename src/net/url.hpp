@@ -38,7 +38,8 @@ struct endpoint {
 /// `redis+unix://[user:password@]/path/of/socket[?db=n]` (or `unix://`), plain `host[:port]`, and
 /// `memory://[name]`, which is for tests (holdfast/testing.hpp); any may have `?wire=plain|redisson`,
 /// `?cas=auto|native|module|lua` and `?scripts=yes|no`. Throws error{errc::bad_url} that names the wrong part
-/// and what is allowed, and never shows the password.
-[[nodiscard]] endpoint parse_url(std::string_view url);
+/// and what is allowed, and never shows the password. `taken`: parameters that the caller has taken out of
+/// the URL, for the message about one that isn't known, as in "nat, ".
+[[nodiscard]] endpoint parse_url(std::string_view url, std::string_view taken = {});
 
 }  // namespace holdfast::net

@@ -110,6 +110,11 @@ TEST(deployment_url, says_what_is_wrong) {
   EXPECT_THAT(deployment_error("redis+cluster://h1?sentinel_password=x"), HasSubstr("unknown parameter"));
   EXPECT_THAT(deployment_error("redis+sentinel://h1/m?sentinel_user=x"),
               HasSubstr("needs sentinel_password"));
+  EXPECT_THAT(deployment_error("redis+sentinel://h1/m?sentinel_usr=x"),
+              HasSubstr("allowed are db, wire, cas, scripts, nat, sentinel_user, sentinel_password, "
+                        "sentinel_tls, and with rediss:// ca"));
+  EXPECT_THAT(deployment_error("redis+cluster://h1?nta=x"), HasSubstr("scripts, nat, and with"));
+  EXPECT_THAT(deployment_error("redis+quorum://h1?nat=x"), HasSubstr("scripts, and with"));
   EXPECT_THAT(deployment_error("redis+cluster://h1:99999,h2"), HasSubstr("port"));
   EXPECT_THAT(deployment_error("redis+sentinel://[::]@h"), HasSubstr("not of the form"));
   EXPECT_THAT(deployment_error("redis+quorum://h1,[::1]2,h3"), HasSubstr("not of the form"));

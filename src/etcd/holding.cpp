@@ -51,7 +51,8 @@ void holding::set_ttl(milliseconds ttl, engine::owned lease, handler<ownership> 
   }
   auto const revision = holder->revision;
   transaction request{.when = own_keys::all(*holder, revision)};
-  // Without anything to do a member would answer by itself, also one that is cut off from the others.
+  // Without anything to do a member would answer by itself, also one that is cut off from the others. And
+  // somebody may have asked for the lock while nobody watched.
   own_keys::add_reads(request.then, *holder);
   server_.transact(
       std::move(request), send, [this, holder, revision, ttl, answered](response<outcome>&& answer) {
@@ -59,7 +60,7 @@ void holding::set_ttl(milliseconds ttl, engine::owned lease, handler<ownership> 
         if (answer.ok()) {
           auto const still_held = answer.value.succeeded && holder->holds && holder->revision == revision;
           if (still_held) {
-            holder->seen = answer.value.revision;
+            watching_.note_read(*holder, own_keys::found_in(answer.value.answers), answer.value.revision);
             hold(holder, ttl);
           }
           result = {.content = still_held ? ownership::held : ownership::gone, .sent_at = answer.sent_at};

@@ -1,5 +1,7 @@
 #include "etcd/listeners.hpp"
 
+#include <utility>
+
 #include "script/names.hpp"
 
 namespace holdfast::etcd {
@@ -7,6 +9,8 @@ namespace holdfast::etcd {
 void listeners::add(std::string const& channel, net::subscriber::listener& listener) {
   auto const [known, added] = all_.insert_or_assign(channel, &listener);
   if (added) listener.on_subscribed();
+  if (channel != names::hints(uuid_)) return;
+  for (auto const& each : std::exchange(unheard_, {})) listener.on_message(each);
 }
 
 void listeners::remove(std::string_view channel) {
@@ -24,7 +28,13 @@ void listeners::wake(place const& waiter) {
 }
 
 void listeners::notify_of_petition(place const& holder) {
-  notify(names::hints(uuid_), "asked " + holder.owner.substr(holder.owner.rfind(':') + 1));
+  auto const channel = names::hints(uuid_);
+  auto message = "asked " + holder.owner.substr(holder.owner.rfind(':') + 1);
+  if (listen_to(channel)) {
+    notify(channel, message);
+  } else {
+    unheard_.insert(std::move(message));
+  }
 }
 
 }  // namespace holdfast::etcd

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -25,12 +26,14 @@ class listeners {
   void notify(std::string const& channel, std::string const& message);
   /// Who waits there is to ask again.
   void wake(place const& waiter);
-  /// Somebody may have asked for the lock that is held there.
+  /// Somebody may have asked for the lock that is held there. That is said once, so it is kept until the
+  /// client listens, which is half a second after it has got its first lock.
   void notify_of_petition(place const& holder);
 
  private:
   std::string const& uuid_;
   std::map<std::string, net::subscriber::listener*, std::less<>> all_;
+  std::set<std::string> unheard_;  ///< messages for the channel of hints
 };
 
 }  // namespace holdfast::etcd

@@ -31,7 +31,9 @@ struct place {
   lease_ptr lease{};                  ///< null: there is no key
   std::vector<std::string> keys{};    ///< of its names, in their order; none until the lease is granted
   std::int64_t revision = 0;          ///< in which the keys were made; 0: as far as is known there are none
-  std::int64_t seen = 0;              ///< the newest revision of the store in which a renewal has found it
+  /// The newest revision of the store in which its holder has read the keys: what was asked for before is
+  /// known, and watches begin behind it.
+  std::int64_t seen = 0;
   /// Of several names: its key among those that stand aside; empty: it isn't there.
   std::string aside{};
   std::int64_t aside_revision = 0;  ///< in which that was made

@@ -22,6 +22,7 @@ struct renewing::renewal {
     place_ptr holder{};
     std::int64_t revision = 0;
     bool gone = false;
+    bool watched = false;  ///< when it was asked about
     std::size_t keys = 0;  ///< about which it is asked
   };
 
@@ -85,8 +86,8 @@ void renewing::check_all(renewal_ptr const& all) {
   settle(all);
 }
 
-/// Whether the keys are there, as they were made. Only if some isn't, each by itself. Returns where the next
-/// request begins.
+/// Whether the keys are there, as they were made. Only if some isn't, each by itself. Those that nobody
+/// watches are read in any case: somebody may have asked for them. Returns where the next request begins.
 std::size_t renewing::check(renewal_ptr const& all, std::size_t from) {
   transaction request;
   std::vector<std::size_t> asked;
@@ -99,6 +100,8 @@ std::size_t renewing::check(renewal_ptr const& all, std::size_t from) {
     if (!asked.empty() && request.when.size() + each.keys > keys_per_request) break;
     std::ranges::move(own_keys::all(*each.holder, each.revision), std::back_inserter(request.when));
     own_keys::add_reads(request.otherwise, *each.holder);
+    each.watched = watching::watches_own(*each.holder);
+    if (!each.watched) own_keys::add_reads(request.then, *each.holder);
     asked.push_back(next);
   }
   if (asked.empty()) return next;
@@ -112,7 +115,6 @@ std::size_t renewing::check(renewal_ptr const& all, std::size_t from) {
     for (auto const i : asked) {
       auto& holder = *all->all[i].holder;
       if (answer.ok() && holder.lease) leases::note_majority(*holder.lease, answer.value, answer.sent_at);
-      if (answer.ok() && answer.value.succeeded) holder.seen = answer.value.revision;
       if (answer.ok() && holder.lease && answer.value.term != holder.lease->newest_answer.term) {
         // The deadline stays. An outcome would have the engine renew again at once, for as long as that
         // lasts.
@@ -122,20 +124,27 @@ std::size_t renewing::check(renewal_ptr const& all, std::size_t from) {
             .sent = true};
       }
     }
-    if (answer.ok() && !answer.value.succeeded) {
-      std::span const answers{answer.value.answers};
-      std::size_t from = 0;
-      for (auto const i : asked) {
-        auto& entry = all->all[i];
-        auto const there = own_keys::found_in(answers.subspan(from, entry.keys));
-        from += entry.keys;
-        auto const as_made = std::ranges::count(there, entry.revision, &key_value::create_revision);
-        entry.gone = entry.gone || std::cmp_not_equal(as_made, entry.keys);
-      }
-    }
+    if (answer.ok()) note_reads(*all, asked, answer.value);
     settle(all);
   });
   return next;
+}
+
+void renewing::note_reads(renewal& all, std::vector<std::size_t> const& asked, outcome const& answer) {
+  std::span const answers{answer.answers};
+  std::size_t from = 0;
+  for (auto const i : asked) {
+    auto& entry = all.all[i];
+    if (answer.succeeded && entry.watched) continue;
+    auto const there = own_keys::found_in(answers.subspan(from, entry.keys));
+    from += entry.keys;
+    auto const as_made = std::ranges::count(there, entry.revision, &key_value::create_revision);
+    if (std::cmp_equal(as_made, entry.keys)) {
+      watching_.note_read(*entry.holder, there, answer.revision);
+    } else {
+      entry.gone = true;
+    }
+  }
 }
 
 void renewing::settle(renewal_ptr const& all) {
@@ -155,7 +164,7 @@ void renewing::finish(renewal& whole) {
   } else {
     engine::renewals found;
     for (std::size_t i = 0; i != all->all.size(); ++i) {
-      auto const& [holder, revision, gone, keys] = all->all[i];
+      auto const& [holder, revision, gone, watched, keys] = all->all[i];
       // It may have been given back meanwhile, and taken again.
       if (gone || !holder->holds || !holder->lease || holder->revision != revision) {
         found.others.emplace_back(i, ownership::gone);

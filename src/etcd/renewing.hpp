@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "engine/lock_backend.hpp"
 #include "etcd/holding.hpp"
 #include "etcd/leases.hpp"
 #include "etcd/mailbox.hpp"
+#include "etcd/messages.hpp"
 #include "etcd/places.hpp"
 #include "etcd/server.hpp"
 #include "etcd/watching.hpp"
@@ -40,6 +42,7 @@ class renewing {
 
   void check_all(renewal_ptr const& all);
   [[nodiscard]] std::size_t check(renewal_ptr const& all, std::size_t from);
+  void note_reads(renewal& all, std::vector<std::size_t> const& asked, outcome const& answer);
   void settle(renewal_ptr const& all);
   void finish_unanswered(renewal& all);
   void finish(renewal& whole);

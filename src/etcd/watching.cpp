@@ -32,6 +32,12 @@ bool watching::watches_own(place const& holder) noexcept {
   return std::ranges::all_of(holder.keys, [&](auto const& each) { return holder.watches.contains(each); });
 }
 
+void watching::note_read(place& holder, std::vector<key_value> const& keys, std::int64_t revision) {
+  holder.seen = revision;
+  if (std::ranges::any_of(keys, keys::is_wanted_back, &key_value::value))
+    listeners_.notify_of_petition(holder);
+}
+
 void watching::add(place_ptr const& from, std::string const& key, std::string const& end,
                    std::int64_t from_revision, channel::interest wanted) {
   auto const [watch, added] = from->watches.try_emplace(key, last_number_ + 1);

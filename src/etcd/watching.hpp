@@ -10,6 +10,7 @@
 
 #include "etcd/channel.hpp"
 #include "etcd/listeners.hpp"
+#include "etcd/messages.hpp"
 #include "etcd/place.hpp"
 #include "reactor/reactor.hpp"
 
@@ -31,6 +32,9 @@ class watching {
   void watch(place_ptr const& from, std::string const& key, std::int64_t from_revision);
   void watch_own(place_ptr const& holder);
   [[nodiscard]] static bool watches_own(place const& holder) noexcept;
+  /// All its keys were read in that revision, and are as it has made them. A watch that begins behind it
+  /// tells nothing of what was written before.
+  void note_read(place& holder, std::vector<key_value> const& keys, std::int64_t revision);
   /// Each of these keys for its end, and `size` for any change; what else it has watched, no longer. With a
   /// `beginning` also all keys that begin so, for the end of any of them.
   void watch_all(place_ptr const& from, std::vector<std::string> const& keys, std::string const& size,

@@ -187,6 +187,24 @@ TEST_F(etcd_force, asks_the_holder_who_gives_it_back) {
   EXPECT_THAT(shared_etcd().keys("seen/asked/"), IsEmpty());
 }
 
+/// FOUND 634.
+TEST_F(etcd_force, asks_a_holder_that_renews_before_its_watch_begins) {
+  mutex lock{etcd_, "early"};
+  client other{shared_etcd().url("seen"), options()};
+  EXPECT_EQ(force_release(other, "early"), force_result::not_held);
+  auto held = lock.acquire();
+  std::jthread const asks{[&] {
+    EXPECT_EQ(force_release(other, "early", {.grace = 2 * wait_limit}), force_result::released_by_holder);
+  }};
+  EXPECT_TRUE(eventually([] {
+    return shared_etcd().ctl({"get", "--prefix", "seen/early/"}).find("\nasked ") != std::string::npos;
+  }));
+  held.renew();
+  EXPECT_TRUE(eventually([&] { return !held.valid(); }));
+  EXPECT_EQ(held.lost_because(), loss_cause::forced);
+  (void)held.release();
+}
+
 TEST_F(etcd_force, deletes_the_key_of_a_holder_that_does_not_answer_and_wakes_the_next) {
   mutex lock{etcd_, "stubborn"};
   auto const held = lock.acquire();

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <holdfast/client.hpp>
+#include <holdfast/inspect.hpp>
 #include <holdfast/mutex.hpp>
 
 #include <atomic>
@@ -40,6 +41,32 @@ class etcd_members : public testing::Test {
     EXPECT_TRUE(eventually(40s, [&] { return entered.load(); }));
   }
 
+  /// A release by force asks for a lock while the member that has its holder's watch stands still, and ends
+  /// then: no watch tells the holder.
+  void ask_behind_the_watch(lock_options const& options) {
+    auto const leader = all_.leader();
+    auto const watched = (leader + 1) % 3;
+    auto const other = (leader + 2) % 3;
+    client etcd{"etcd://" + all_.endpoint(watched) + "," + all_.endpoint(other), {.patience = wait_limit}};
+    client outside{"etcd://" + all_.endpoint(leader) + "," + all_.endpoint(other), {.patience = wait_limit}};
+    EXPECT_EQ(force_release(outside, "asked"), force_result::not_held);
+    mutex lock{etcd, "asked", options};
+    all_.freeze(other);  // so the holder asks the one that is to be frozen
+    auto held = lock.acquire();
+    held.renew();  // the watch begins
+    all_.thaw(other);
+    all_.freeze(watched);
+    std::jthread const asks{[&] {
+      EXPECT_EQ(force_release(outside, "asked", {.grace = 2 * wait_limit}), force_result::released_by_holder);
+    }};
+    EXPECT_TRUE(eventually(
+        [&] { return all_.ctl({"get", "--prefix", "asked/"}).find("\nasked ") != std::string::npos; }));
+    all_.kill9(watched);
+    EXPECT_TRUE(eventually([&] { return !held.valid(); }));
+    EXPECT_EQ(held.lost_because(), loss_cause::forced);
+    (void)held.release();
+  }
+
   etcd_cluster all_{{.members = 3}};
 };
 
@@ -60,6 +87,15 @@ TEST_F(etcd_members, go_on_when_the_leader_is_replaced) {
     all_.replace(leader);
     all_.kill9((leader + 1) % 3);
   });
+}
+
+/// FOUND 634.
+TEST_F(etcd_members, that_end_with_the_watch_of_a_holder_do_not_keep_a_release_by_force_from_it) {
+  ask_behind_the_watch({.ttl = 60s});
+}
+
+TEST_F(etcd_members, that_end_do_not_keep_it_from_a_holder_without_a_watchdog_either) {
+  ask_behind_the_watch({.ttl = 60s, .watchdog = false});
 }
 
 TEST(etcd_member, that_was_restarted_tells_of_a_deletion_though_it_has_compacted_what_was_before) {

@@ -198,6 +198,18 @@ TEST_F(etcd_faults, a_holder_whose_watch_has_ended_hears_that_its_key_is_gone_be
   EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::key_gone; }));
 }
 
+/// FOUND 634.
+TEST_F(etcd_faults, a_holder_whose_watch_has_ended_hears_that_somebody_has_asked_for_its_lock) {
+  for (auto const watchdog : {true, false}) {
+    mutex lock{etcd_, "asked_unwatched", {.ttl = 300s, .watchdog = watchdog, .renew_every = 100s}};
+    auto held = lock.acquire();
+    held.renew();  // the watch begins
+    the_store().add_to(the_store().keys("asked_unwatched/").at(0), "\nasked somebody");
+    the_store().end_watches();
+    EXPECT_TRUE(eventually([&] { return held.lost_because() == loss_cause::forced; })) << watchdog;
+  }
+}
+
 /// FOUND 407.
 TEST_F(etcd_faults, a_request_for_a_lock_waits_with_pauses_for_a_leader_that_was_not_replaced) {
   mutex lasting{etcd_, "replaced", {.ttl = 2s}};

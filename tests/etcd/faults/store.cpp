@@ -181,6 +181,13 @@ void store::remove(std::string const& key) {
   erase({.key = key});
 }
 
+void store::add_to(std::string const& key, std::string const& words) {
+  guard const hold{guard_};
+  auto& found = keys_.at(key);
+  found.value += words;
+  found.mod_revision = ++revision_;
+}
+
 /// Whoever is told only notes that, so it is called under the lock.
 void store::erase(etcd::remove const& gone) {
   auto const is_gone = [&](auto const& key) { return in({.key = gone.key, .end = gone.end}, key); };

@@ -73,6 +73,8 @@ class store {
 
   /// By another program.
   void remove(std::string const& key);
+  /// The same: it adds these words to the value of that key.
+  void add_to(std::string const& key, std::string const& words);
 
   [[nodiscard]] std::vector<std::string> keys(std::string const& prefix) const;
   /// Empty: there is no such key.

@@ -7,6 +7,7 @@
 
 #include <gmock/gmock.h>
 
+#include <chrono>
 #include <optional>
 
 namespace holdfast::test {
@@ -25,6 +26,14 @@ class etcd_parted : public testing::Test {
   void part(std::size_t member) {
     network_->part(etcd_cluster::group(member), {all_->peer_port(member)},
                    {all_->peer_port((member + 1) % 3), all_->peer_port((member + 2) % 3)});
+  }
+  /// Each of them answers its clients, and none of the others.
+  void part_all() { network_->part(0, {all_->peer_port(0), all_->peer_port(1), all_->peer_port(2)}, {}); }
+  /// One of them is root, whose password is "secret".
+  void enable_users() const {
+    all_->ctl({"user", "add", "root:secret"});
+    all_->ctl({"user", "grant-role", "root", "root"});
+    all_->ctl({"auth", "enable"});
   }
   /// `holdfast run`, with a history; `of`: the members that it knows.
   [[nodiscard]] words run(std::string const& of, std::string const& history, words const& then) const {
@@ -76,16 +85,29 @@ TEST_F(etcd_parted, leader_is_left_by_its_clients) {
 /// The member that answers a new client first can't check its password.
 TEST_F(etcd_parted, member_is_left_by_a_client_that_has_to_authenticate) {
   auto const apart = (all_->leader() + 1) % 3;
-  all_->ctl({"user", "add", "root:secret"});
-  all_->ctl({"user", "grant-role", "root", "root"});
-  all_->ctl({"auth", "enable"});
+  enable_users();
   part(apart);
   auto const other = (apart + 1) % 3;
   all_->freeze(other);
-  process late{run("root:secret@" + all_->endpoint(apart) + "," + all_->endpoint(other), "first", {"true"})};
+  auto command = run("root:secret@" + all_->endpoint(apart) + "," + all_->endpoint(other), "first", {"true"});
+  command.insert(command.begin() + 2, {"--wait-server", "20s"});
+  process late{command};
   EXPECT_TRUE(always(1s, [&] { return !late.exit_code(); }));
   all_->thaw(other);
   EXPECT_EQ(late.wait(), 0) << late.err();
+}
+
+/// FOUND 635.
+TEST_F(etcd_parted, members_without_a_majority_do_not_hold_up_a_try_one_after_the_other) {
+  enable_users();
+  part_all();
+  auto const members = all_->endpoint(0) + "," + all_->endpoint(1) + "," + all_->endpoint(2);
+  auto const begun = std::chrono::steady_clock::now();
+  process only_tries{
+      {HOLDFAST_CLI, "run", "--url", "etcd://root:secret@" + members, "--no-wait", "parted", "--", "true"}};
+  EXPECT_EQ(only_tries.wait(), 69) << only_tries.err();
+  // connect_timeout, reply_timeout, and a second
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
 }
 
 /// It goes on to answer for some time.

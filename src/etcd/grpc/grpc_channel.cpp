@@ -1,5 +1,8 @@
 #include "etcd/grpc/grpc_channel.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
 #include <utility>
 
 #include "base/quiet_thread.hpp"
@@ -12,6 +15,7 @@ namespace {
 /// How long a member has to say which cluster it belongs to. What doesn't answer then is checked by its first
 /// answer.
 constexpr milliseconds introduction_time{500};
+constexpr milliseconds shortest_try{50};
 constexpr milliseconds parting_time{300};
 
 std::chrono::system_clock::time_point after(milliseconds timeout) {
@@ -33,10 +37,11 @@ struct grpc_channel::call {
 };
 
 struct grpc_channel::introduction {
+  std::chrono::steady_clock::time_point end{};  ///< for all of it: requests wait meanwhile
   std::size_t left = 0;
-  std::size_t answered = 0;
-  std::size_t first = 0;
-  status last{};
+  std::ptrdiff_t answered = 0;
+  std::vector<std::size_t> order{};  ///< of the members: as they have answered, then those that haven't
+  status last{};                     ///< why one hasn't
 };
 
 grpc_channel::grpc_channel(settings to, channel_events events)
@@ -143,6 +148,7 @@ void grpc_channel::when_ready(ready_handler f) {
 void grpc_channel::introduce() {
   signals_blocked const for_new_threads;
   auto const all = std::make_shared<introduction>();
+  all->end = std::chrono::steady_clock::now() + settings_.connect_timeout;
   all->left = members_.size();
   for (std::size_t i = 0; i != members_.size(); ++i) {
     using probe = call<etcdserverpb::StatusRequest, etcdserverpb::StatusResponse>;
@@ -164,15 +170,14 @@ void grpc_channel::introduce() {
           guard locked{mutex_};
           if (ended.ok()) {
             cluster_.note(endpoint, cluster_in(asked->response), asked->response.version());
-            if (all->answered++ == 0) all->first = i;
           } else {
             all->last = read(ended, endpoint);
-            if (all->last.type == status::kind::unauthorized && all->answered++ == 0) all->first = i;
           }
+          auto const has_answered = ended.ok() || all->last.type == status::kind::unauthorized;
+          all->order.insert(has_answered ? all->order.begin() + all->answered++ : all->order.end(), i);
           auto const complete = --all->left == 0;
-          if (complete && all->answered != 0) current_ = all->first;
           locked.unlock();
-          if (complete) authenticate(all, members_.size());
+          if (complete) authenticate(all, 0);
           locked.lock();
           under_way_.erase(&asked->context);
           idle_.notify_all();
@@ -181,30 +186,35 @@ void grpc_channel::introduce() {
 }
 
 /// A member that is cut off from the others answers introduce(), and can't authenticate: others are asked
-/// then.
-void grpc_channel::authenticate(std::shared_ptr<introduction> const& all, std::size_t tries) {
-  if (all->answered == 0) {
+/// then. Each has half of the time that is left, the last one all of it.
+void grpc_channel::authenticate(std::shared_ptr<introduction> const& all, std::size_t next) {
+  if (all->answered == 0 || next == all->order.size()) {
     conclude(all->last);
     return;
+  }
+  {
+    guard const hold{mutex_};
+    current_ = all->order[next];
+    if (!settings_.user.empty()) token_.clear();
   }
   if (settings_.user.empty()) {
     conclude({});
     return;
   }
-  {
-    guard const hold{mutex_};
-    token_.clear();
-  }
+  auto const left = std::chrono::duration_cast<milliseconds>(all->end - std::chrono::steady_clock::now());
+  auto const is_last = next + 1 == all->order.size();
   etcdserverpb::AuthenticateRequest request;
   request.set_name(settings_.user);
   request.set_password(settings_.password);
   ask<etcdserverpb::AuthenticateRequest, etcdserverpb::AuthenticateResponse>(
-      std::move(request), settings_.connect_timeout,
+      std::move(request), std::max(shortest_try, is_last ? left : left / 2),
       [](member const& to, auto... all_arguments) { to.auth->async()->Authenticate(all_arguments...); },
-      [this, all, tries](::grpc::Status const& ended, etcdserverpb::AuthenticateResponse const& answer,
-                         std::string const& endpoint) {
-        if (tries > 1 && read(ended, endpoint).type == status::kind::unreachable) {
-          authenticate(all, tries - 1);
+      [this, all, next](::grpc::Status const& ended, etcdserverpb::AuthenticateResponse const& answer,
+                        std::string const& endpoint) {
+        auto const found = read(ended, endpoint);
+        if (found.type == status::kind::unreachable) {
+          all->last = found;
+          authenticate(all, next + 1);
           return;
         }
         // A cluster without users has no tokens, and lets anybody in.
@@ -219,12 +229,14 @@ void grpc_channel::authenticate(std::shared_ptr<introduction> const& all, std::s
           token_ = answer.token();
           outdated = std::exchange(watches_, nullptr);
         }
-        conclude(read(ended, endpoint));
+        conclude(found);
         if (outdated) outdated->end();
       });
 }
 
-void grpc_channel::conclude(status const& found) {
+/// No request of those that wait was sent.
+void grpc_channel::conclude(status found) {
+  found.sent = false;
   guard hold{mutex_};
   state_ = found.ok() ? state::ready : state::unknown;
   auto const waiting = std::exchange(until_ready_, {});

@@ -59,8 +59,8 @@ class grpc_channel final : public channel {
   void look(std::shared_ptr<examination> const& whole, milliseconds timeout, Start start, Note note);
   void when_ready(ready_handler f);
   void introduce();
-  void authenticate(std::shared_ptr<introduction> const& all, std::size_t tries);
-  void conclude(status const& found);
+  void authenticate(std::shared_ptr<introduction> const& all, std::size_t next);
+  void conclude(status found);
   void leave(std::size_t at);
   void prepare(::grpc::ClientContext& context);
   [[nodiscard]] std::shared_ptr<keep_alive_stream> open_keep_alive();

@@ -1,8 +1,9 @@
 #include "common/standard_error.hpp"
 
+#include "base/signals_of_writing.hpp"
+
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,38 +19,9 @@ namespace {
 
 constexpr std::size_t most_kept = 65'536;
 
-/// A message must neither stop nor end the holder of a lock: in the background of a terminal with `stty
-/// tostop`, which then takes the text, and beyond the limit of a file's size, where the write fails.
-class signals_of_writing_held_back {
- public:
-  signals_of_writing_held_back() noexcept {
-    sigset_t pending{};
-    sigpending(&pending);
-    drops_ = sigismember(&pending, SIGXFSZ) == 0;  // else it is another write's
-    sigset_t blocked{};
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGTTOU);
-    sigaddset(&blocked, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &blocked, &before_);
-  }
-  ~signals_of_writing_held_back() {
-    sigset_t dropped{};
-    sigemptyset(&dropped);
-    sigaddset(&dropped, SIGXFSZ);
-    constexpr timespec at_once{};
-    if (drops_) static_cast<void>(sigtimedwait(&dropped, nullptr, &at_once));
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  signals_of_writing_held_back(signals_of_writing_held_back const&) = delete;
-  signals_of_writing_held_back& operator=(signals_of_writing_held_back const&) = delete;
-
- private:
-  bool drops_ = false;
-  sigset_t before_{};
-};
-
+/// A message must neither stop nor end the holder of a lock.
 void write_all(std::string_view text) {
-  signals_of_writing_held_back const held_back;
+  held_back_signals_of_writing const held_back;
   while (!text.empty()) {
     auto const size = ::write(STDERR_FILENO, text.data(), text.size());
     if (size > 0) {
@@ -100,7 +72,7 @@ void standard_error::end_to_keep() {
 
 void standard_error::write_without_waiting() {
   if (kept_.empty()) return;
-  signals_of_writing_held_back const held_back;
+  held_back_signals_of_writing const held_back;
   while (!kept_.empty()) {
     auto const size = write_some_at_once(kept_);
     if (size > 0) {

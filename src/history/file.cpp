@@ -5,42 +5,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
-#include <ctime>
+
+#include "base/signals_of_writing.hpp"
 
 namespace holdfast::history {
 namespace {
 
 constexpr mode_t for_its_owner = 0600;
-
-/// What a write to a pipe that was closed, or beyond the limit of a file's size, would end the process by.
-/// Here it is an error of the write.
-class signals_of_writing_held_back {
- public:
-  signals_of_writing_held_back() noexcept {
-    ::sigemptyset(&signals_);
-    ::sigaddset(&signals_, SIGPIPE);
-    ::sigaddset(&signals_, SIGXFSZ);
-    sigset_t pending;
-    ::sigpending(&pending);
-    for (int const signal : {SIGPIPE, SIGXFSZ}) {
-      if (::sigismember(&pending, signal) == 1) ::sigdelset(&signals_, signal);  // another write's
-    }
-    ::pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  }
-  ~signals_of_writing_held_back() {
-    timespec const at_once{};
-    while (::sigtimedwait(&signals_, nullptr, &at_once) > 0) {
-    }
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  signals_of_writing_held_back(signals_of_writing_held_back const&) = delete;
-  signals_of_writing_held_back& operator=(signals_of_writing_held_back const&) = delete;
-
- private:
-  sigset_t signals_{};
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -57,7 +28,7 @@ std::error_code file::write(std::string_view bytes) noexcept {
   ssize_t written = -1;
   int problem = 0;
   {
-    signals_of_writing_held_back const held_back;
+    held_back_signals_of_writing const held_back;
     do {
       written = ::write(descriptor_, bytes.data(), bytes.size());
       problem = errno;

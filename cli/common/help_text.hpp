@@ -46,8 +46,9 @@ If the lock is lost (server gone for longer than the ttl, lock deleted or releas
   The terminal gets back the modes that it had before COMMAND (not if stdout or stderr is a pipe, as to a pager).
   After a release by force the lock goes back as soon as COMMAND is gone. With --on-lost=warn it goes back when
   COMMAND ends, but the lock is deleted after 2s.
-  If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it does the same
-  (with --on-lost=warn: nothing). When nothing of COMMAND is left, it gives the lock of a killed holdfast back. A
+  If holdfast itself is killed, or frozen for longer than the ttl, a small second process of it (lock-guard), which
+  is in a session of its own, does the same (with --on-lost=warn: nothing), also if holdfast's whole process group
+  is. When nothing of COMMAND is left, it gives the lock of a killed holdfast back. A
   job that is stopped with ^Z is frozen, too: after the ttl it has lost its lock and is killed, and holdfast says so
   when the job is continued.
 

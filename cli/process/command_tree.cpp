@@ -24,7 +24,7 @@ bool spared_processes::has(process_entry const& entry) const noexcept {
                      [identity = identity_of(entry)](auto const& spared) { return spared == identity; });
 }
 
-command_tree::command_tree(spared_processes& spared) noexcept : spared_{spared} {}
+command_tree::command_tree(spared_processes& spared, job const of) noexcept : spared_{spared}, job_{of} {}
 
 void command_tree::spare_present() noexcept {
   look();
@@ -77,7 +77,7 @@ bool command_tree::command_is_there() const noexcept {
 }
 
 void command_tree::add_command() noexcept {
-  table_.add({.id = command_, .parent = root_, .group = group_, .session = session_});
+  table_.add({.id = command_, .parent = root_, .group = job_.group, .session = job_.session});
 }
 
 bool command_tree::is_empty() const noexcept {
@@ -94,19 +94,20 @@ bool command_tree::is_own_child(process_entry const& entry) const noexcept {
   return entry.parent == root_ || (guard_ != 0 && entry.parent == guard_);
 }
 
-/// The command may have made a session of its own (setsid); its processes there are no daemons.
+/// The command may have made a session of its own (setsid); its processes there are no daemons. Nor is the
+/// guard of a `holdfast run` below ours that was killed.
 bool command_tree::is_daemon(process_entry const& entry) const noexcept {
-  return is_own_child(entry) && entry.id != guard_ && entry.id != command_ && entry.session != session_ &&
-         entry.session != command_;
+  return is_own_child(entry) && entry.id != guard_ && entry.id != command_ && !entry.is_guard &&
+         entry.session != job_.session && entry.session != command_;
 }
 
 bool command_tree::is_in(part const scope, process_entry const& entry) const noexcept {
   if (entry.depth == 0 || entry.id == guard_) return false;
   if (scope == part::all) return true;
   if (is_daemon(entry)) return false;
-  if (entry.group == group_ || is_own_child(entry)) return true;
+  if (entry.group == job_.group || is_own_child(entry)) return true;
   auto const* const parent = table_.find(entry.parent);
-  return parent != nullptr && parent->group == group_;
+  return parent != nullptr && parent->group == job_.group;
 }
 
 }  // namespace holdfast::cli

@@ -31,6 +31,12 @@ class spared_processes {
   std::atomic<bool> chosen_{false};
 };
 
+/// What the command was started in: holdfast's own group and session, as a process of these reads them.
+struct job {
+  pid_t group = getpgrp();
+  pid_t session = getsid(0);
+};
+
 /// The command and its descendants. Both holdfast and the guard are subreapers: a descendant whose parent has
 /// ended becomes a child of one of them, so that nothing gets out of the tree. One object per process, since
 /// its root is the process that constructs it.
@@ -46,12 +52,13 @@ class command_tree {
   };
   enum class part : std::uint8_t {
     all,
-    /// The command and the rest of our process group, and of each other group those whose parent is in ours.
-    /// A signal that is passed on goes to these: a program such as timeout(1) passes it on to its own group.
+    /// The command and the rest of the job's process group, and of each other group those whose parent is in
+    /// that. A signal that is passed on goes to these: a program such as timeout(1) passes it on to its own
+    /// group.
     front,
   };
 
-  explicit command_tree(spared_processes&) noexcept;
+  explicit command_tree(spared_processes&, job = {}) noexcept;
 
   void set_guard(pid_t guard) noexcept { guard_ = guard; }
   void set_command(pid_t command) noexcept { command_ = command; }
@@ -105,8 +112,7 @@ class command_tree {
   process_table table_;  // members have a depth, from 1 on
   int deepest_ = 0;
   pid_t root_ = getpid();
-  pid_t group_ = getpgrp();
-  pid_t session_ = getsid(0);
+  job job_;
   pid_t guard_ = 0;  // 0: this process, or the guard has ended
   pid_t command_ = 0;
   bool command_ended_ = false;  // its id may be given again

@@ -49,9 +49,11 @@ void inherited_files::close_others(int const keep) const noexcept {
   close_range(static_cast<unsigned>(next), ~0U, 0);
 }
 
-void inherited_files::close_all(int const keep) noexcept {
-  close_between(STDERR_FILENO + 1, keep - 1);
-  close_range(static_cast<unsigned>(keep) + 1, ~0U, 0);
+void inherited_files::close_all(int const keep, int const keep_too) noexcept {
+  auto const [first, last] = std::minmax(keep, keep_too);
+  close_between(STDERR_FILENO + 1, first - 1);
+  close_between(first + 1, last - 1);
+  close_range(static_cast<unsigned>(last) + 1, ~0U, 0);
 }
 
 }  // namespace holdfast::cli

@@ -22,7 +22,8 @@ std::optional<process_entry> parse_stat(std::string_view const text) noexcept {
   if (name_end == std::string_view::npos || text.size() < name_end + 5) return std::nullopt;
   char const* const begin = text.data();
   char const* const end = begin + text.size();
-  process_entry found{.state = text[name_end + 2]};
+  auto const name = text.substr(0, name_end);
+  process_entry found{.state = text[name_end + 2], .is_guard = name.substr(name.find('(') + 1) == guard_name};
   if (std::from_chars(begin, end, found.id).ec != std::errc{}) return std::nullopt;
   char const* next = begin + name_end + 4;
   auto const read_next = [&next, end](auto& field) {

@@ -11,6 +11,10 @@
 
 namespace holdfast::cli {
 
+/// Of the process that watches a command (run/guard). Without "holdfast" in it: what is sent to all processes
+/// of that name, as by pkill(1), is not for the guard.
+inline constexpr char guard_name[] = "lock-guard";
+
 struct process_entry {
   pid_t id = 0;
   pid_t parent = 0;
@@ -19,6 +23,7 @@ struct process_entry {
   char state = '?';           ///< the letter that ps(1) shows
   std::uint64_t started = 0;  ///< ticks since the boot; no other process has both this and the id
   int depth = 0;              ///< for the user of the table
+  bool is_guard = false;      ///< has guard_name
 
   [[nodiscard]] bool ended() const noexcept { return state == 'Z' || state == 'X'; }
   [[nodiscard]] bool stopped() const noexcept { return state == 'T'; }

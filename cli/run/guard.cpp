@@ -4,6 +4,7 @@
 #include "common/exit_codes.hpp"
 #include "process/orphans.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -23,9 +24,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// A signal to a group or to a whole cgroup, and one to holdfast and then to its group (timeout), may reach
-/// holdfast a moment earlier.
-constexpr timespec longest_delay_in_a_group{.tv_sec = 0, .tv_nsec = 20'000'000};
 constexpr nanoseconds first_pause = 5ms;
 constexpr nanoseconds longest_pause = 1s;
 
@@ -33,7 +31,7 @@ constexpr nanoseconds longest_pause = 1s;
 class guard_process {
  public:
   guard_process(guard_duty const& duty, guard_board& board, pid_t const command) noexcept
-      : duty_{duty}, board_{board}, command_{command} {
+      : duty_{duty}, board_{board}, command_{command}, tree_{board.spared, duty.started_in} {
     tree_.set_command(command);
     sigset_t ends{};
     sigemptyset(&ends);
@@ -46,14 +44,7 @@ class guard_process {
       if (command_has_ended()) leave();
       auto const end = kill_time();
       if (end <= boot_time()) end_command();
-      if (!wait_until(end, duty_.lifeline)) continue;
-      std::uint8_t signal = 0;
-      auto const size = recv(duty_.lifeline, &signal, 1, MSG_DONTWAIT);
-      if (size == 1) {
-        answer(signal);
-      } else if (size == 0 || (errno != EAGAIN && errno != EINTR)) {
-        holdfast_has_died();
-      }
+      if (wait_until(end, duty_.lifeline) && holdfast_is_dead()) holdfast_has_died();
     }
   }
 
@@ -97,26 +88,6 @@ class guard_process {
     return false;
   }
 
-  void answer(std::uint8_t const signal) const noexcept {
-    sigset_t asked{};
-    sigemptyset(&asked);
-    sigaddset(&asked, signal);
-    guard_answer const word{.signal = signal,
-                            .got_too = sigtimedwait(&asked, nullptr, &longest_delay_in_a_group) == signal};
-    static_cast<void>(send(duty_.lifeline, &word, sizeof word, MSG_NOSIGNAL));
-  }
-
-  /// For holdfast, which may be about to ask.
-  void note_signals() const noexcept {
-    sigset_t got{};
-    sigpending(&got);
-    std::uint64_t bits = 0;
-    for (int signal = 1; signal < 64; ++signal) {
-      if (sigismember(&got, signal) == 1) bits |= std::uint64_t{1} << static_cast<unsigned>(signal);
-    }
-    board_.got_at_end = bits;
-  }
-
   /// By the lifeline: holdfast is still our parent for a moment after its end has closed that.
   [[nodiscard]] bool holdfast_is_dead() const noexcept {
     std::uint8_t next = 0;
@@ -128,12 +99,16 @@ class guard_process {
   /// killed.
   [[noreturn]] void leave() noexcept {
     bool const alone = holdfast_is_dead();
-    if (alone && told_to_end_) duty_.terminal.restore(command_);
+    if (alone && told_to_end_) {
+      while (waitpid(-1, nullptr, WNOHANG) >
+             0) {  // a group in the foreground whose zombies these are has ended
+      }
+      duty_.member.restore_terminal(command_);
+    }
     if (alone && duty_.give_back != nullptr) {
       tree_.look();
       if (tree_.is_empty()) duty_.give_back->execute(duty_.mask, duty_.files, no_file);
     }
-    note_signals();
     _exit(ok);
   }
 
@@ -172,11 +147,24 @@ class guard_process {
   guard_board& board_;
   pid_t command_;
   bool told_to_end_ = false;  // the command, by us
-  command_tree tree_{board_.spared};
+  command_tree tree_;
   int children_ = -1;
   // Time-outs of poll stand still while the machine is suspended.
   int timer_ = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
 };
+
+[[noreturn]] void report_and_exit(guard_duty const& duty, int const error) noexcept {
+  static_cast<void>(!write(duty.report, &error, sizeof error));
+  _exit(internal);
+}
+
+/// Not before the guard has left the group: a SIGKILL to that must not leave the command alone.
+[[noreturn]] void be_command(guard_duty const& duty, std::array<int, 2> const& gate) noexcept {
+  close(gate[1]);
+  char opened = 0;
+  if (read(gate[0], &opened, 1) != 1) _exit(internal);  // the guard was killed
+  duty.program.execute(duty.mask, duty.files, duty.report);
+}
 
 }  // namespace
 
@@ -185,26 +173,27 @@ void be_guard(guard_duty const& duty, guard_board& board) noexcept {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  // What has come to the whole group so far has not reached the command: not "got too", so it is passed on.
-  constexpr timespec at_once{};
-  while (sigtimedwait(&all, nullptr, &at_once) > 0) {
-  }
+  std::array<int, 2> gate{};
+  if (pipe2(gate.data(), O_CLOEXEC) != 0) report_and_exit(duty, errno);
   // Not fork(): that runs the handlers of libraries, which aren't for the child of a program with threads.
   auto const command = _Fork();
   if (command == 0) {
-    board.command = getpid();  // if we are killed now, it runs all the same
-    duty.program.execute(duty.mask, duty.files, duty.report);
+    board.command = getpid();
+    be_command(duty, gate);
   }
-  if (command < 0) {
-    int const error = errno;
-    static_cast<void>(!write(duty.report, &error, sizeof error));
-    _exit(internal);
-  }
+  if (command < 0) report_and_exit(duty, errno);
   board.command = command;
+  // Out of the group, where a SIGKILL or SIGSTOP for all of it would end the watch. A session of its own:
+  // with a parent in another group of its session the job would never be orphaned, and ^Z would stop it where
+  // no shell can continue it.
+  setsid();
+  prctl(PR_SET_NAME, guard_name);
+  duty.member.forget_signals();
+  static_cast<void>(!write(gate[1], "", 1));
   // Readers of the command's output would wait for us.
   for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(standard);
   if (duty.give_back_output >= 0) dup2(duty.give_back_output, STDOUT_FILENO);
-  inherited_files::close_all(duty.lifeline);
+  inherited_files::close_all(duty.lifeline, duty.member.line());
   guard_process{duty, board, command}.watch();
 }
 

@@ -3,7 +3,7 @@
 
 #include "process/command_tree.hpp"
 #include "process/prepared_program.hpp"
-#include "process/terminal_state.hpp"
+#include "run/group_member.hpp"
 #include "run/loss_watch.hpp"
 
 #include <sys/types.h>
@@ -20,12 +20,9 @@ struct guard_board {
   std::atomic<pid_t> command{0};         ///< 0: not started
   std::atomic<bool> acted{false};        ///< the guard has told the command to end
   std::atomic<bool> stopped{false};      ///< the command was stopped; holdfast clears it
-  /// The signals that a guard that has ended had got, and was not asked about: bit n for signal n.
-  std::atomic<std::uint64_t> got_at_end{0};
   spared_processes spared;
 
-  static_assert(decltype(kill_at)::is_always_lock_free && decltype(command)::is_always_lock_free &&
-                decltype(got_at_end)::is_always_lock_free);
+  static_assert(decltype(kill_at)::is_always_lock_free && decltype(command)::is_always_lock_free);
 };
 
 struct guard_duty {
@@ -34,18 +31,13 @@ struct guard_duty {
   int give_back_output;               ///< its stdout; -1: it has none
   signals const& mask;
   inherited_files const& files;
-  terminal_state const& terminal;  ///< from before the command
+  group_member const& member;
   on_lost policy;
   std::chrono::nanoseconds grace;
   pid_t holdfast;
-  int lifeline;  ///< a socket, whose other end holdfast has: see guard_answer
-  int report;    ///< for prepared_program::execute; also for errno when the command can't be forked
-};
-
-/// What comes back for a byte with a signal's number: whether the guard has got that signal too.
-struct guard_answer {
-  std::uint8_t signal;
-  bool got_too;
+  job started_in;  ///< holdfast's
+  int lifeline;    ///< a socket, whose other end holdfast has
+  int report;      ///< for prepared_program::execute; also for errno when the command can't be forked
 };
 
 /// Starts the command and watches it; for a process that was just forked.
@@ -53,12 +45,12 @@ struct guard_answer {
 /// Ends with the command, which thereby becomes holdfast's child. When holdfast is killed, the guard sends
 /// the command SIGTERM and, a grace later, SIGKILL. When holdfast is frozen, it sends SIGKILL at the time of
 /// the board. Without it the command would run on under a lock that is not renewed, beside the next holder.
-/// With on_lost::warn it leaves the command alone. Instead of a dead holdfast it restores the terminal. When
-/// holdfast is dead, and nothing of the command is left, it becomes the program that gives the lock back,
-/// which has effect only while the owner still holds it.
+/// With on_lost::warn it leaves the command alone. Instead of a dead holdfast it has the terminal restored.
+/// When holdfast is dead, and nothing of the command is left, it becomes the program that gives the lock
+/// back, which has effect only while the owner still holds it.
 ///
-/// It is in holdfast's process group with all signals blocked. So ^Z does not stop it, and holdfast learns
-/// from it whether a signal came to holdfast alone or to the whole group, thus to the command as well.
+/// It is in a session of its own with all signals blocked, so what ends or stops holdfast's process group
+/// does not keep it from its work. A group_member is there in its stead.
 [[noreturn]] void be_guard(guard_duty const&, guard_board&) noexcept;
 
 }  // namespace holdfast::cli

@@ -28,9 +28,6 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
-/// A guard that doesn't answer for so long is taken for stopped.
-constexpr int answer_limit_ms = 1000;
-
 [[noreturn]] void can_not_start(char const* const call, int const error) {
   throw failure{internal, fmt::format("the command can't be started: {}: {}", call, std::strerror(error))};
 }
@@ -98,10 +95,11 @@ guarded_command::guarded_command(start_options options, signals const& mask, inh
                         .give_back_output = give_back.output,
                         .mask = mask,
                         .files = files,
-                        .terminal = terminal_,
+                        .member = member_,
                         .policy = policy_,
                         .grace = options.grace,
                         .holdfast = getpid(),
+                        .started_in = {},
                         .lifeline = *guards_end,
                         .report = *to_report};
   guard_ = fork();
@@ -164,24 +162,7 @@ bool guarded_command::was_stopped() noexcept {
   return state && state->stopped();
 }
 
-bool guarded_command::got_too(int const signal) noexcept {
-  guard_answer answer{};
-  // An answer that came too late for its question.
-  while (recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) > 0) {
-  }
-  auto const question = static_cast<std::uint8_t>(signal);
-  if (send(*lifeline_, &question, 1, MSG_NOSIGNAL) != 1) return had_got_too(signal);
-  pollfd answered{.fd = *lifeline_, .events = POLLIN, .revents = 0};
-  if (::poll(&answered, 1, answer_limit_ms) != 1) return false;
-  if (recv(*lifeline_, &answer, sizeof answer, MSG_DONTWAIT) != static_cast<ssize_t>(sizeof answer))
-    return had_got_too(signal);
-  return answer.signal == question && answer.got_too;
-}
-
-bool guarded_command::had_got_too(int const signal) noexcept {
-  auto const bit = std::uint64_t{1} << static_cast<unsigned>(signal);
-  return (board_->got_at_end.fetch_and(~bit) & bit) != 0;  // once: the next one may be to holdfast alone
-}
+bool guarded_command::got_too(int const signal) noexcept { return member_.got(signal); }
 
 void guarded_command::pass_on(int const signal) {
   passed_on_ = signal;
@@ -191,9 +172,7 @@ void guarded_command::pass_on(int const signal) {
     told_.push_back(id);
     return true;
   });
-  if (signal != SIGCONT) return;
-  continue_guard();
-  static_cast<void>(got_too(SIGCONT));  // by us: forgotten
+  if (signal == SIGCONT) member_.resume();
 }
 
 command_tree::reach guarded_command::terminate() noexcept {
@@ -204,7 +183,6 @@ command_tree::reach guarded_command::terminate() noexcept {
 }
 
 command_tree::reach guarded_command::kill() noexcept {
-  continue_guard();
   tree_.spare_daemons();
   auto const reached = tree_.send(SIGKILL, command_tree::part::all);
   // At once again, for what was started meanwhile.
@@ -215,10 +193,6 @@ command_tree::reach guarded_command::kill() noexcept {
 bool guarded_command::has_rest() noexcept {
   tree_.look();
   return !tree_.is_empty();
-}
-
-void guarded_command::continue_guard() const noexcept {
-  if (guard_ > 0) ::kill(guard_, SIGCONT);
 }
 
 void guarded_command::kill_at(nanoseconds const time) noexcept {

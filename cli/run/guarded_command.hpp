@@ -5,6 +5,7 @@
 #include "process/inherited_files.hpp"
 #include "process/signals.hpp"
 #include "process/terminal_state.hpp"
+#include "run/group_member.hpp"
 #include "run/guard.hpp"
 #include "run/loss_watch.hpp"
 
@@ -110,14 +111,11 @@ class guarded_command {
   static std::unique_ptr<guard_board, unmap> new_board();
   /// The error that the guard or the command reports; 0 when the command was executed, or killed before.
   int read_report(int from, start_options const&);
-  /// The same, of a guard that has ended without an answer.
-  [[nodiscard]] bool had_got_too(int signal) noexcept;
-  /// A stop of the whole group (SIGSTOP) has stopped the guard too.
-  void continue_guard() const noexcept;
 
   std::unique_ptr<guard_board, unmap> board_ = new_board();
   command_tree tree_{board_->spared};
   terminal_state terminal_{};
+  group_member member_{terminal_};  // before spare_present(): it is no part of the command
   on_lost policy_;
   file lifeline_{};
   pid_t guard_ = -1;           // -1: it has ended

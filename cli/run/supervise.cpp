@@ -201,8 +201,6 @@ class supervisor {
     }
   }
 
-  /// The guard has ended with the command, and of later signals nobody knows whether they came to the group.
-  /// What is to end anyway may get those twice.
   void pass_on_to_rest(int const signal) {
     command_.reap_rest();
     if (signal == 0 || signal == SIGCHLD) return;

@@ -49,7 +49,7 @@ class guard_process {
   }
 
  private:
-  /// The time can be put off as long as holdfast lives.
+  /// As long as holdfast lives it can put the time off, or bring it forward.
   [[nodiscard]] nanoseconds kill_time() const noexcept { return nanoseconds{board_.kill_at.load()}; }
 
   /// True when `file` (-1: none) became readable. Returns early when a child changes its state.
@@ -88,11 +88,15 @@ class guard_process {
     return false;
   }
 
-  /// By the lifeline: holdfast is still our parent for a moment after its end has closed that.
+  /// By the lifeline: holdfast is still our parent for a moment after its end has closed that. What comes
+  /// over it has only woken us.
   [[nodiscard]] bool holdfast_is_dead() const noexcept {
-    std::uint8_t next = 0;
-    auto const size = recv(duty_.lifeline, &next, 1, MSG_PEEK | MSG_DONTWAIT);
-    return size == 0 || (size < 0 && errno == ECONNRESET);
+    std::array<char, 16> ignored{};
+    ssize_t size = 0;
+    do {
+      size = recv(duty_.lifeline, ignored.data(), ignored.size(), MSG_DONTWAIT);
+    } while (size > 0);
+    return size == 0 || errno == ECONNRESET;
   }
 
   /// The lock stays while something of the command is at work, as another user's process that can't be

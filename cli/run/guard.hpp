@@ -36,7 +36,7 @@ struct guard_duty {
   std::chrono::nanoseconds grace;
   pid_t holdfast;
   job started_in;  ///< holdfast's
-  int lifeline;    ///< a socket, whose other end holdfast has
+  int lifeline;    ///< a socket, whose other end holdfast has: it wakes the guard when kill_at is earlier
   int report;      ///< for prepared_program::execute; also for errno when the command can't be forked
 };
 

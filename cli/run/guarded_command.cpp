@@ -196,7 +196,10 @@ bool guarded_command::has_rest() noexcept {
 }
 
 void guarded_command::kill_at(nanoseconds const time) noexcept {
-  if (policy_ != on_lost::warn) board_->kill_at = time.count();
+  if (policy_ == on_lost::warn) return;
+  // The guard sleeps until the time that it knows.
+  if (time.count() < board_->kill_at.exchange(time.count()))
+    static_cast<void>(send(*lifeline_, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT));
 }
 
 }  // namespace holdfast::cli

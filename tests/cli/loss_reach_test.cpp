@@ -111,6 +111,17 @@ TEST_F(reach_of_a_loss, is_the_same_when_holdfast_is_frozen) {
   EXPECT_EQ(job.wait(), 79);
 }
 
+/// The guard knows the time that is due now, not that of the ttl.
+TEST_F(reach_of_a_loss, is_the_same_when_holdfast_is_frozen_after_a_release_by_force) {
+  auto job = start({"--ttl", "1h"}, std::string{"exec "} + stubborn_work);
+  process{{HOLDFAST_CLI, "release", "--force", "--yes", "job"}, {{"HOLDFAST_URL", server.url()}}}.wait();
+  ASSERT_TRUE(eventually([&] { return job.err().find("sent SIGTERM") != std::string::npos; })) << job.err();
+  job.signal(SIGSTOP);
+  EXPECT_TRUE(eventually([&] { return !is_alive(work); }));
+  job.signal(SIGCONT);
+  EXPECT_EQ(job.wait(), 79);
+}
+
 TEST_F(reach_of_a_loss, spares_daemons_that_the_command_has_started) {
   auto job = start({"--ttl", "3s"}, "setsid --fork sh -c 'echo ready $$; exec sleep 60'; exec sleep 60");
   redis.del("job");

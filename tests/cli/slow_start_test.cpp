@@ -70,4 +70,14 @@ TEST_F(slow_start, ends_when_the_lock_is_lost_meanwhile) {
   EXPECT_EQ(job.out(), "");
 }
 
+TEST_F(slow_start, ends_long_before_the_ttl_when_the_lock_is_released_by_force) {
+  slow_program const program{folder / "program", "#!/bin/sh\necho ran\n"};
+  if (!program.is_held()) GTEST_SKIP() << "this file system has no leases";
+  auto job = holdfast_run(server.url(), {"--ttl", "1h"}, "job", {folder / "program"});
+  ASSERT_TRUE(eventually([&] { return program.is_asked_for(); })) << job.err();
+  process{{HOLDFAST_CLI, "release", "--force", "--yes", "job"}, {{"HOLDFAST_URL", server.url()}}}.wait();
+  EXPECT_EQ(job.wait(wait_limit), 79) << job.err();
+  EXPECT_EQ(job.out(), "");
+}
+
 }  // namespace

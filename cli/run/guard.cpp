@@ -26,6 +26,8 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds first_pause = 5ms;
 constexpr nanoseconds longest_pause = 1s;
+/// From a SIGKILL until the lifeline is closed: holdfast has threads, and may be about to write.
+constexpr nanoseconds longest_death = 1s;
 
 /// Only async-signal-safe calls: the process was forked from one with threads.
 class guard_process {
@@ -41,7 +43,10 @@ class guard_process {
 
   [[noreturn]] void watch() noexcept {
     for (;;) {
-      if (command_has_ended()) leave();
+      if (command_has_ended()) {
+        if (was_killed_with_holdfast()) holdfast_has_died();
+        leave();
+      }
       auto const end = kill_time();
       if (end <= boot_time()) end_command();
       if (wait_until(end, duty_.lifeline) && holdfast_is_dead()) holdfast_has_died();
@@ -97,6 +102,23 @@ class guard_process {
       size = recv(duty_.lifeline, ignored.data(), ignored.size(), MSG_DONTWAIT);
     } while (size > 0);
     return size == 0 || errno == ECONNRESET;
+  }
+
+  /// A SIGKILL to the group ends holdfast and the command, but nothing that works in another group.
+  [[nodiscard]] bool was_killed_with_holdfast() noexcept {
+    siginfo_t end{};
+    if (waitid(P_PID, static_cast<id_t>(command_), &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+        end.si_code != CLD_KILLED || end.si_status != SIGKILL)
+      return false;
+    auto const latest = std::min(boot_time() + longest_death, kill_time());
+    for (;;) {
+      tree_.look();
+      if (tree_.is_empty()) return false;
+      if (holdfast_is_dead()) return true;
+      auto const now = boot_time();
+      if (now >= latest) return false;
+      wait_until(std::min(latest, now + first_pause), duty_.lifeline);
+    }
   }
 
   /// The lock stays while something of the command is at work, as another user's process that can't be

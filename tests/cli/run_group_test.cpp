@@ -41,11 +41,8 @@ class run_group : public testing::Test {
 };
 
 TEST_F(run_group, that_is_killed_has_the_command_ended_before_the_lock_is_free) {
-  for (std::string const own : {"timeout", "setsid"}) {
-    words command{own};
-    if (own == "timeout") command.emplace_back("60");
-    command.insert(command.end(), {"sh", "-c", work_text});
-    auto job = start({"--ttl", "1h"}, command);
+  for (std::string const own : {"exec timeout 60", "exec setsid", "timeout 60"}) {
+    auto job = start({"--ttl", "1h"}, shell(own + " sh -c '" + work_text + "'; true"));
     ASSERT_EQ(kill(-job.pid(), SIGKILL), 0);
     EXPECT_TRUE(eventually([&] { return !redis.exists("job"); })) << own;
     EXPECT_FALSE(is_alive(work)) << own;

@@ -16,7 +16,8 @@ inline constexpr std::string_view run_footer = R"(How it works
   pipelines, scripts, ^C, ^Z and editors work as without holdfast. As with flock(1), background processes of
   COMMAND run on without the lock.
   Signals to holdfast alone are passed on to COMMAND and its processes, once: SIGHUP, SIGINT, SIGQUIT,
-  SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT. A signal to the whole group reaches COMMAND anyway.
+  SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT. A signal to the whole group reaches COMMAND anyway,
+  also if that is timeout(1) or another that makes a group of its own.
   While holdfast waits, the first four end the wait and leave nothing behind in Redis.
 
   A NAME that begins with - stands between two --: holdfast run -- -NAME -- COMMAND

@@ -175,6 +175,16 @@ void guarded_command::pass_on(int const signal) {
   if (signal == SIGCONT) member_.resume();
 }
 
+void guarded_command::pass_to_own_group(int const signal) const noexcept {
+  if (command_ < 0) return;
+  auto const group = getpgid(command_);
+  if (group < 0 || group == getpgrp()) return;
+  // To all of it what such programs leave to the kernel. It would ignore SIGTSTP: the group has no parent in
+  // its session, since the guard has one of its own.
+  bool const is_of_job = signal == SIGTSTP || signal == SIGCONT;
+  ::kill(is_of_job && group == command_ ? -command_ : command_, signal == SIGTSTP ? SIGSTOP : signal);
+}
+
 command_tree::reach guarded_command::terminate() noexcept {
   tree_.spare_daemons();
   auto const reached = tree_.send(SIGTERM, command_tree::part::front);

@@ -66,8 +66,12 @@ class guarded_command {
   /// Whether the command, and not holdfast, was stopped since the last call, and still is.
   [[nodiscard]] bool was_stopped() noexcept;
 
-  /// Whether a signal that holdfast received went to the whole process group, hence to the command as well.
+  /// Whether a signal that holdfast received went to the whole process group, hence to a command in it.
   [[nodiscard]] bool got_too(int signal) noexcept;
+
+  /// Sends a signal that went to the whole group to a command that has made a group of its own, as timeout(1)
+  /// does. Nothing to a command in ours, which has got it.
+  void pass_to_own_group(int signal) const noexcept;
 
   /// Sends a signal that came to holdfast alone to the command (command_tree::part::front).
   void pass_on(int signal);

@@ -166,7 +166,7 @@ class supervisor {
     return "";
   }
 
-  /// A signal to the whole group, as those of the terminal are, has reached the command already.
+  /// A signal to the whole group, as those of the terminal are, has reached a command in it already.
   void on_signal(int const signal) {
     if (signal == 0) return follow_stop();
     if (signal == SIGCHLD) {
@@ -176,10 +176,14 @@ class supervisor {
     }
     if (command_.got_too(signal)) {
       signals::forget(signal);
+      command_.pass_to_own_group(signal);
     } else {
       command_.pass_on(signal);
+      if (signal == SIGTSTP) command_.pass_to_own_group(SIGTSTP);
     }
-    if (signal == SIGTSTP) signals::stop_here();
+    if (signal != SIGTSTP) return;
+    signals::stop_here();
+    command_.pass_to_own_group(SIGCONT);  // also if nobody could have continued us, and we weren't stopped
   }
 
   /// A command that has stopped itself, and nobody else, would leave its user before a dead terminal: the

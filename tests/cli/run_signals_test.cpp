@@ -77,6 +77,19 @@ TEST_F(run_signals, to_the_whole_group_reach_the_command_once) {
   }
 }
 
+TEST_F(run_signals, to_the_whole_group_reach_a_command_in_a_group_of_its_own) {
+  for (words const& wrapped : {words{"setsid"}, words{"timeout", "60"}}) {
+    auto job = start({}, wrapped);
+    ASSERT_EQ(kill(-job.pid(), SIGTERM), 0);
+    // timeout sends it to its child, and then to its group.
+    EXPECT_TRUE(eventually([&] { return job.out().starts_with("ready\ngot\n"); })) << wrapped.front();
+    if (wrapped.front() == "setsid") EXPECT_TRUE(got_once(job));
+    let_go();
+    EXPECT_EQ(job.wait(), 9);
+    std::filesystem::remove(go);
+  }
+}
+
 TEST_F(run_signals, to_holdfast_and_to_its_group_reach_the_command_once) {
   auto job = start({"timeout", "60"});
   job.signal(SIGTERM);  // timeout sends it to its child, and then to its group

@@ -106,6 +106,24 @@ TEST_F(terminal, control_c_ends_a_loop_in_a_script) {
   }
 }
 
+TEST_F(terminal, control_c_and_control_z_reach_a_command_in_a_group_of_its_own) {
+  passes_in_one_round_of(5, [&] {  // timeout leaves its child alone if its fork has not returned yet
+    open_interactive_shell();
+    enter(run("timeout 60 sh -c '" + ready_for("exec sleep 60") + "'"));
+    ASSERT_TRUE(window->shows("ready-2")) << window->seen();
+    ASSERT_TRUE(stops_by_control_z()) << window->seen();
+    enter("fg");
+    EXPECT_TRUE(eventually([this] {
+      auto const state = holdfast::cli::process_of(command());
+      return state && !state->stopped();
+    })) << window->seen();
+    window->type(control_c);
+    EXPECT_TRUE(shell_is_back()) << window->seen();
+    EXPECT_TRUE(eventually([this] { return !is_alive(command()); })) << window->seen();
+    if (is_alive(command())) kill(command(), SIGKILL);
+  });
+}
+
 TEST_F(terminal, control_c_while_it_waits_ends_a_loop_in_a_script) {
   redis.command({"SET", "job", "somebody else", "PX", "60000"});
   open({"bash", "-c", "for i in 1 2 3; do echo round-$i; " + run("true") + "; done"});

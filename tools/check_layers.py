@@ -17,7 +17,7 @@ EMBEDDED_FOR = {"engine", "wire", "sync", "inspect", "probe"}
 CLI_LAYERS = ["common", "process", "server", "show"]  # low to high; below the folders of single commands
 CLI_COMMANDS = {"commands", "completion", "doctor", "run", "serve", "top"}  # none knows another, but:
 CLI_USES = {"serve": {"doctor"}}
-CLI_MAY_USE = re.compile(r"(probe|judge)/.*|base/(backoff|host_name|printable|whole_number)\.hpp")  # of src/
+CLI_MAY_USE = re.compile(r"(probe|judge)/.*|base/(backoff|host_name|printable|signals_of_writing|whole_number)\.hpp")  # of src/
 
 # Files of src/engine that read the clock (docs/decisions/0017): events come in there. All others get `now` passed down.
 CLOCK_READERS = {

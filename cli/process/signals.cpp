@@ -14,12 +14,6 @@ namespace {
 /// With SIGCONT, which can't be ignored.
 constexpr std::array passed_on{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP};
 
-bool is_pending(int const signal) {
-  sigset_t pending{};
-  sigpending(&pending);
-  return sigismember(&pending, signal) == 1;
-}
-
 }  // namespace
 
 signals::signals() {
@@ -100,6 +94,12 @@ bool signals::is_ignored(int const signal) noexcept {
   struct sigaction current{};
   sigaction(signal, nullptr, &current);
   return current.sa_handler == SIG_IGN;
+}
+
+bool signals::is_pending(int const signal) noexcept {
+  sigset_t pending{};
+  sigpending(&pending);
+  return sigismember(&pending, signal) == 1;
 }
 
 bool signals::is_ending(int const signal) noexcept { return std::ranges::count(ending, signal) != 0; }

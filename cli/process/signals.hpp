@@ -49,6 +49,8 @@ class signals {
   /// As under nohup(1), or ^C in the background of a script.
   [[nodiscard]] static bool is_ignored(int signal) noexcept;
   [[nodiscard]] static bool is_ending(int signal) noexcept;
+  /// Whether wait() would return it.
+  [[nodiscard]] static bool is_pending(int signal) noexcept;
 
  private:
   sigset_t taken_{};

@@ -28,6 +28,9 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::nanoseconds;
 
+/// Until a signal is looked at before the command is executed.
+constexpr nanoseconds longest_deafness = 100ms;
+
 [[noreturn]] void can_not_start(char const* const call, int const error) {
   throw failure{internal, fmt::format("the command can't be started: {}: {}", call, std::strerror(error))};
 }
@@ -55,12 +58,25 @@ std::unique_ptr<guard_board, guarded_command::unmap> guarded_command::new_board(
   return std::unique_ptr<guard_board, unmap>{new (memory) guard_board};
 }
 
+void guarded_command::follow_signals_at_start() const {
+  // ^Z may have stopped the command before it is executed: we stop with it.
+  if (signals::is_pending(SIGTSTP)) {
+    signals::forget(SIGTSTP);
+    signals::stop_here();
+  }
+  // Before it is executed it has no handlers. The signal stays for who waits for it.
+  for (int const signal : signals::ending) {
+    if (board_->command > 0 && signals::is_pending(signal)) ::kill(board_->command, signal);
+  }
+}
+
 int guarded_command::read_report(int const from, start_options const& options) {
-  // ^Z may stop the command before it is executed: we stop with it.
-  default_actions const stops{SIGTSTP};
-  auto const period = std::clamp<nanoseconds>(options.grace / 2, 1ms, 1s);
+  auto const period = std::clamp<nanoseconds>(options.grace / 2, 1ms, longest_deafness);
   pollfd report{.fd = from, .events = POLLIN, .revents = 0};
-  while (::poll(&report, 1, static_cast<int>(period / 1ms)) <= 0) kill_at(options.latest_end());
+  while (::poll(&report, 1, static_cast<int>(period / 1ms)) <= 0) {
+    kill_at(options.latest_end());
+    follow_signals_at_start();
+  }
   int error = 0;
   return read(from, &error, sizeof error) == static_cast<ssize_t>(sizeof error) ? error : 0;
 }

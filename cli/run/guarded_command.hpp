@@ -115,6 +115,8 @@ class guarded_command {
   static std::unique_ptr<guard_board, unmap> new_board();
   /// The error that the guard or the command reports; 0 when the command was executed, or killed before.
   int read_report(int from, start_options const&);
+  /// While the command waits for its execution, as on a slow file system.
+  void follow_signals_at_start() const;
 
   std::unique_ptr<guard_board, unmap> board_ = new_board();
   command_tree tree_{board_->spared};

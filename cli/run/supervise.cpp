@@ -43,6 +43,7 @@ class supervisor {
                   .grace = watch_.grace(),
                   .latest_end =
                       [this] {
+                        standstill_.after_sleep();
                         watch_.note(boot_time(), held_.remaining(), held_.lost_because());
                         return watch_.latest_end();
                       }},

@@ -70,6 +70,31 @@ TEST_F(slow_start, ends_when_the_lock_is_lost_meanwhile) {
   EXPECT_EQ(job.out(), "");
 }
 
+TEST_F(slow_start, is_ended_by_a_signal_to_holdfast_alone) {
+  slow_program const program{folder / "program", "#!/bin/sh\necho ran\n"};
+  if (!program.is_held()) GTEST_SKIP() << "this file system has no leases";
+  auto job = holdfast_run(server.url(), {}, "job", {folder / "program"});
+  ASSERT_TRUE(eventually([&] { return program.is_asked_for(); })) << job.err();
+  job.signal(SIGTERM);
+  EXPECT_EQ(job.wait(wait_limit), 128 + SIGTERM) << job.err();
+  EXPECT_EQ(job.out(), "");
+  EXPECT_FALSE(redis.exists("job"));
+}
+
+TEST_F(slow_start, is_not_taken_for_a_standstill_of_holdfast) {
+  slow_program const program{folder / "program", "#!/bin/sh\necho ready; exec sleep 60\n"};
+  if (!program.is_held()) GTEST_SKIP() << "this file system has no leases";
+  auto job = holdfast_run(server.url(), {"--ttl", "3s"}, "job", {folder / "program"});
+  ASSERT_TRUE(eventually([&] { return program.is_asked_for(); })) << job.err();
+  redis.command({"SET", "a while", "", "PX", "1500"});
+  EXPECT_TRUE(eventually([&] { return !redis.exists("a while"); }));
+  program.release();
+  ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; }));
+  redis.del("job");
+  EXPECT_EQ(job.wait(), 79);
+  EXPECT_EQ(job.err().find("stood still"), std::string::npos) << job.err();
+}
+
 TEST_F(slow_start, ends_long_before_the_ttl_when_the_lock_is_released_by_force) {
   slow_program const program{folder / "program", "#!/bin/sh\necho ran\n"};
   if (!program.is_held()) GTEST_SKIP() << "this file system has no leases";

@@ -27,9 +27,10 @@ struct exclusive_kind;
 /// std::timed_mutex, as leases, and asynchronous. Only those four classes derive from it.
 ///
 /// *Threads.* Many threads may use one object, like a std::mutex. Several objects of one kind and name are
-/// the same lock. `lock` and `unlock` belong to threads: the thread that locked unlocks. A thread that ends
-/// without doing so gives the lock back at its end, with a warning in the log. A lease belongs to the code
-/// that has the object.
+/// the same lock. `lock` and `unlock` belong to threads, of which each object knows its own: the thread that
+/// locked unlocks, by the same object, and one that locks once more by another object waits for itself. A
+/// thread that ends without doing so gives the lock back at its end, with a warning in the log. A lease
+/// belongs to the code that has the object.
 class HOLDFAST_EXPORT exclusive_lock {
  public:
   /// Called once: with the lease; or with neither, if the lock stayed busy for the time given; or with the

@@ -143,7 +143,8 @@ class HOLDFAST_EXPORT [[nodiscard]] lease {
   ///
   /// No request, with one exception: a lease that a message brought, and that hasn't been renewed yet, sends
   /// one request, which gives the key its ttl, and waits as release() does. While other readers of this
-  /// client share the lock (shared_mutex), nothing is kept, and the result is `released`: their leases go on.
+  /// client share the lock (shared_mutex), or other leases of this acquisition are left
+  /// (recursive_mutex::reenter), nothing is kept, and the result is `released`: those go on.
   /// Nothing is kept on etcd either: the lock is given back, as by release().
   release_result keep_until_expiry() noexcept;
 

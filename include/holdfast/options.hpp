@@ -79,8 +79,8 @@ struct lock_options {
   /// ends. For a shared_mutex 0 also means at most 10 s, because Java's readers cut a longer ttl short.
   milliseconds renew_every{0};
 
-  /// At most so many renewals; 0 is no limit. After the last one the lease is lost at its deadline (cause
-  /// limit_reached).
+  /// At most so many renewals by the watchdog; 0 is no limit. After the last one the lease is lost at its
+  /// deadline (cause limit_reached). lease::renew() counts, too, but isn't refused: max_hold limits that.
   int max_renewals = 0;
 
   /// How long one lease may be held; 0 is no limit. At the limit the lease is lost (cause limit_reached).

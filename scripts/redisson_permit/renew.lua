@@ -15,6 +15,7 @@ for n, permits in ipairs(all_permits) do
   elseif not score or tonumber(score) <= now then
     lost[#lost + 1] = n
   elseif mode == 'exactly' or tonumber(score) < now + ttl_ms then
+    redis.call('ZREM', permits, '')  -- nobody's: at maxmemory ZADD isn't refused behind it
     redis.call('ZADD', permits, now + ttl_ms, ids[n])
   end
 end

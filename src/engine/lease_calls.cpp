@@ -222,7 +222,7 @@ void lease_calls::on_limit_near(lease_state& lease, milliseconds before, move_on
 }
 
 void lease_calls::on_lost(lease_state& lease, move_only_function<void(loss_cause)> f) {
-  if (client_.forked()) return;
+  if (client_.forked() || !f) return;
   {
     reactor::lock const hold{loop_.mutex()};
     if (lease.status() != lease_state::state::lost) {

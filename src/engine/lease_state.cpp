@@ -1,5 +1,8 @@
 #include "engine/lease_state.hpp"
 
+#include <exception>
+#include <utility>
+
 #include "engine/client_constants.hpp"
 
 namespace holdfast::engine {
@@ -21,7 +24,15 @@ lease_state::loss_notice& lease_state::notice() {
       auto listeners = std::exchange(created->listeners, {});
       if (created->cause == loss_cause::none) return;
       if (created->stop.stop_possible()) created->stop.request_stop();
-      for (auto& listener : listeners) listener(created->cause);
+      std::exception_ptr first;  // for the log: one that throws keeps the others from nothing
+      for (auto& listener : listeners) {
+        try {
+          listener(created->cause);
+        } catch (...) {
+          if (!first) first = std::current_exception();
+        }
+      }
+      if (first) std::rethrow_exception(first);
     });
     own_extras.notice = std::move(created);
   }

@@ -117,6 +117,7 @@ std::stop_token multi_lease::lost() const {
 loss_cause multi_lease::lost_because() const noexcept { return first_cause(parts_); }
 
 void multi_lease::on_lost(move_only_function<void(loss_cause)> f) {
+  if (!f) return;
   struct once {
     move_only_function<void(loss_cause)> handler;
     std::atomic<bool> called{false};

@@ -232,6 +232,15 @@ TEST_F(redisson_permit, is_renewed_while_it_has_not_expired) {
   EXPECT_EQ(state(), state_with(0, {b, a})) << "what has expired is for whoever looks next";
 }
 
+TEST_F(redisson_permit, is_renewed_at_maxmemory) {
+  set_available(0);
+  taken_until(a, now_ms() + 5'000);
+  raw_.command({"CONFIG", "SET", "maxmemory", "1"});
+  run(renew({a}), is_list({}));
+  raw_.command({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_THAT(expiry_of(a) - now_ms(), AllOf(Gt(20'000), Le(30'000)));
+}
+
 TEST_F(redisson_permit, is_not_shortened_by_a_renewal) {
   set_available(0);
   taken_until(a, never);

@@ -39,6 +39,23 @@ TEST(callback, may_be_a_function_that_can_only_be_moved) {
   EXPECT_THROW(m.async_acquire(std::function<void(std::optional<lease>, std::exception_ptr)>{}), error);
 }
 
+TEST(callback, of_a_loss_that_throws_keeps_the_others_from_nothing) {
+  deployment_under_test server;
+  std::atomic<int> complaints = 0;
+  client redis{server.url(), {.log = [&](log_level level, std::string_view) {
+                 if (level == log_level::error) ++complaints;
+               }}};
+  mutex m{redis, "orders"};
+  auto held = m.acquire();
+  std::atomic<bool> told = false;
+  held.on_lost({});
+  held.on_lost([](loss_cause) { throw std::runtime_error{"mine"}; });
+  held.on_lost([&told](loss_cause) { told = true; });
+  server.raw().del("orders");
+  EXPECT_THROW(held.renew(), error);
+  EXPECT_TRUE(eventually([&] { return told && complaints == 1; }));
+}
+
 /// The captures of a callback are destroyed outside all locks of the client, however the lease ends.
 TEST(callback, may_hold_a_lease_of_the_same_client) {
   deployment_under_test server;

@@ -108,6 +108,7 @@ TEST_F(recursive, lets_a_callee_in_by_the_lease_of_its_caller) {
   EXPECT_TRUE(inner.valid());
   EXPECT_EQ(inner.token(), outer.token());
   EXPECT_EQ(inner.owner(), outer.owner());
+  EXPECT_EQ(m.reenter(outer).keep_for(60s), release_result::released) << "the others decide";
   EXPECT_EQ(outer.release(), release_result::released) << "not the last";
   EXPECT_TRUE(has_sent_nothing(redis_, commands)) << "none of it needs the server";
   EXPECT_TRUE(inner.valid());

@@ -114,7 +114,9 @@ TEST_F(reach_of_a_loss, is_the_same_when_holdfast_is_frozen) {
 /// The guard knows the time that is due now, not that of the ttl.
 TEST_F(reach_of_a_loss, is_the_same_when_holdfast_is_frozen_after_a_release_by_force) {
   auto job = start({"--ttl", "1h"}, std::string{"exec "} + stubborn_work);
-  process{{HOLDFAST_CLI, "release", "--force", "--yes", "job"}, {{"HOLDFAST_URL", server.url()}}}.wait();
+  // It waits until the holder has let go.
+  process const release{{HOLDFAST_CLI, "release", "--force", "--yes", "job"},
+                        {{"HOLDFAST_URL", server.url()}}};
   ASSERT_TRUE(eventually([&] { return job.err().find("sent SIGTERM") != std::string::npos; })) << job.err();
   job.signal(SIGSTOP);
   EXPECT_TRUE(eventually([&] { return !is_alive(work); }));

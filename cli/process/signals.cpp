@@ -51,7 +51,7 @@ int signals::wait() const {
     int const signal = sigwaitinfo(&taken_, nullptr);
     if (signal == SIGRTMIN) return 0;
     if (signal > 0) {
-      told_to_end_ = told_to_end_ || is_ending(signal);
+      was_told_to_end = was_told_to_end || is_ending(signal);
       return signal;
     }
     if (errno != EINTR) throw std::system_error{errno, std::generic_category(), "sigwaitinfo"};

@@ -23,7 +23,7 @@ class signals {
   [[nodiscard]] int wait() const;
 
   /// Whether wait() has returned a signal that ends the program, in any call; also when the object has ended.
-  [[nodiscard]] static bool told_to_end() noexcept { return told_to_end_; }
+  [[nodiscard]] static bool told_to_end() noexcept { return was_told_to_end; }
 
   /// Makes wait() return 0 once, after `delay`; replaces an earlier delay. Uses CLOCK_BOOTTIME like the
   /// leases: after a suspend it fires at once.
@@ -58,7 +58,7 @@ class signals {
   struct sigaction chld_before_{};
   struct sigaction pipe_before_{};
   timer_t timer_{};
-  inline static bool told_to_end_ = false;  // touched by the main thread only
+  inline static bool was_told_to_end = false;  // touched by the main thread only
 };
 
 /// For as long as it lives, these signals do in this thread what they do by default: they end the process, or

@@ -29,7 +29,8 @@ void tell_released(std::string_view const text, int const history) {
   line.begin(history::event::released, boot_clock::now());
   line.add("c", text.substr(blank + 1)).add("l", *number).end();
   try {
-    (void)history::file{"/proc/self/fd/" + std::to_string(history)}.write(line.text());
+    [[maybe_unused]] auto const failed =
+        history::file{"/proc/self/fd/" + std::to_string(history)}.write(line.text());
   } catch (std::system_error const&) {
     return;  // the lock is to be given back all the same
   }

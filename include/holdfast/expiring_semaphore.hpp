@@ -137,8 +137,9 @@ class HOLDFAST_EXPORT expiring_semaphore {
 
   /// Gives back the permits of the lease with this id (lease::owner()), whichever process has it. Returns
   /// `lost` if it was released before, or expired and somebody needed its permits since; `released` also when
-  /// the connection broke and it can't be told. Throws std::errc::invalid_argument unless it is such an
-  /// id. One request.
+  /// the connection broke and it can't be told. Who has the lease isn't told before its next renewal, or its
+  /// deadline without a watchdog, and may be at work beside the next holder until then: for permits whose
+  /// holder is known to be done. Throws std::errc::invalid_argument unless it is such an id. One request.
   release_result release(std::string_view id);
 
   /// How many permits are left; expired ones count as left. Negative: so many more are out than there should

@@ -64,7 +64,8 @@ class supervisor {
       command_.restore_terminal();
     }
     bool const lost = ended_by_us() || !still_held;
-    if (lost && !loss_reported_) {
+    bool const killed_by_guard_alone = command_.ended_by_guard() && !watch_.killed();  // as we were late
+    if (lost && (!loss_reported_ || killed_by_guard_alone)) {
       output::error(fmt::format("{} {}; the command {}", title_of(options_),
                                 problem(loss_watch::reason::lost, held_.lost_because()),
                                 command_.ended_by_guard() ? "was killed" : "has ended meanwhile"));

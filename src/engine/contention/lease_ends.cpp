@@ -71,7 +71,8 @@ void lease_ends::keep(lease_state& lease, std::optional<milliseconds> remaining,
   lease_state_ptr const pin{&lease};
   lock_queue_ptr const queue{&lease.queue()};
   if (!lease.drop_handle()) {  // the last handle decides
-    if (done) done(lease.status() == lease_state::state::held ? release_result::released : release_result::lost);
+    if (done)
+      done(lease.status() == lease_state::state::held ? release_result::released : release_result::lost);
     return;
   }
   if (lease.status() != lease_state::state::held) {

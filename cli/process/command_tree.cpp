@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace holdfast::cli {
-
 namespace {
 
 /// The kernel gives no id of more than 22 bits.

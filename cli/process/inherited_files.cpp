@@ -49,6 +49,8 @@ void inherited_files::close_others(int const keep) const noexcept {
   close_range(static_cast<unsigned>(next), ~0U, 0);
 }
 
+void inherited_files::close_standard() noexcept { close_between(STDIN_FILENO, STDERR_FILENO); }
+
 void inherited_files::close_all(int const keep, int const keep_too) noexcept {
   auto const [first, last] = std::minmax(keep, keep_too);
   close_between(STDERR_FILENO + 1, first - 1);

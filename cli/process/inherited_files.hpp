@@ -13,6 +13,8 @@ class inherited_files {
 
   /// Closes all descriptors except the standard ones, the inherited ones and `keep`. Async-signal-safe.
   void close_others(int keep) const noexcept;
+  /// Closes the standard ones. Async-signal-safe.
+  static void close_standard() noexcept;
   /// Closes all descriptors except the standard ones and those to keep. Async-signal-safe.
   static void close_all(int keep) noexcept { close_all(keep, keep); }
   static void close_all(int keep, int keep_too) noexcept;

@@ -2,8 +2,8 @@
 
 #include "common/exit_codes.hpp"
 #include "process/inherited_files.hpp"
+#include "run/can_not_start.hpp"
 
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -14,7 +14,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 namespace holdfast::cli {
 namespace {
@@ -28,7 +27,7 @@ constexpr int answer_limit_ms = 1000;
 enum class task : std::uint8_t { tell_signal, forget_signals, restore_terminal };
 
 struct request {
-  task what;
+  task kind;
   int number;  ///< a signal, or the id of the command
 
   bool operator==(request const&) const = default;
@@ -38,10 +37,6 @@ struct response {
   request to;
   bool yes;
 };
-
-[[noreturn]] void fail(char const* const call, int const error) {
-  throw failure{internal, fmt::format("the command can't be started: {}: {}", call, std::strerror(error))};
-}
 
 bool has_got(int const signal) noexcept {
   sigset_t asked{};
@@ -65,7 +60,7 @@ void drop_all_signals() noexcept {
   sigprocmask(SIG_SETMASK, &all, nullptr);
   // What is sent to all processes of holdfast's name is not sent to the group.
   prctl(PR_SET_NAME, "lock-group");
-  for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(standard);
+  inherited_files::close_standard();
   inherited_files::close_all(line);
   for (;;) {
     request asked{};
@@ -73,9 +68,9 @@ void drop_all_signals() noexcept {
     if (size < 0 && errno == EINTR) continue;
     if (size != static_cast<ssize_t>(sizeof asked)) _exit(ok);
     response answer{.to = asked, .yes = true};
-    if (asked.what == task::tell_signal) answer.yes = has_got(asked.number);
-    if (asked.what == task::forget_signals) drop_all_signals();
-    if (asked.what == task::restore_terminal) terminal.restore(asked.number);
+    if (asked.kind == task::tell_signal) answer.yes = has_got(asked.number);
+    if (asked.kind == task::forget_signals) drop_all_signals();
+    if (asked.kind == task::restore_terminal) terminal.restore(asked.number);
     static_cast<void>(send(line, &answer, sizeof answer, MSG_NOSIGNAL));
   }
 }
@@ -97,7 +92,8 @@ bool ask(int const line, request const question) noexcept {
 group_member::group_member(terminal_state const& terminal) {
   std::array<int, 2> ends{};
   // Each question and each answer in one piece.
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) fail("socketpair", errno);
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
+    can_not_start("socketpair", errno);
   // Not fork(): that runs the handlers of libraries, which aren't for the child of a program with threads.
   id_ = _Fork();
   if (id_ == 0) be_member(ends[1], terminal);
@@ -108,7 +104,7 @@ group_member::group_member(terminal_state const& terminal) {
   }
   int const error = errno;
   close(ends[0]);
-  fail("fork", error);
+  can_not_start("fork", error);
 }
 
 group_member::~group_member() {

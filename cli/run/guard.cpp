@@ -126,9 +126,7 @@ class guard_process {
   [[noreturn]] void leave() noexcept {
     bool const alone = holdfast_is_dead();
     if (alone && told_to_end_) {
-      while (waitpid(-1, nullptr, WNOHANG) >
-             0) {  // a group in the foreground whose zombies these are has ended
-      }
+      reap_orphans();  // a group in the foreground whose zombies these are has ended
       duty_.member.restore_terminal(command_);
     }
     if (alone && duty_.give_back != nullptr) {
@@ -217,7 +215,7 @@ void be_guard(guard_duty const& duty, guard_board& board) noexcept {
   duty.member.forget_signals();
   static_cast<void>(!write(gate[1], "", 1));
   // Readers of the command's output would wait for us.
-  for (int const standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) close(standard);
+  inherited_files::close_standard();
   if (duty.give_back_output >= 0) dup2(duty.give_back_output, STDOUT_FILENO);
   inherited_files::close_all(duty.lifeline, duty.member.line());
   guard_process{duty, board, command}.watch();

@@ -2,9 +2,9 @@
 
 #include "common/exit_codes.hpp"
 #include "process/orphans.hpp"
+#include "run/can_not_start.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,7 +18,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <utility>
 
@@ -30,10 +29,6 @@ using std::chrono::nanoseconds;
 
 /// Until a signal is looked at before the command is executed.
 constexpr nanoseconds longest_deafness = 100ms;
-
-[[noreturn]] void can_not_start(char const* const call, int const error) {
-  throw failure{internal, fmt::format("the command can't be started: {}: {}", call, std::strerror(error))};
-}
 
 command_end end_of(int const status) {
   if (WIFSIGNALED(status)) return {.code = by_signal + WTERMSIG(status), .signal = WTERMSIG(status)};

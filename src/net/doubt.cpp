@@ -57,10 +57,9 @@ void doubt::believe() noexcept {
 }
 
 void doubt::abandon() noexcept {
-  raised_ = open();
-  announced_ = false;
-  asked_ = false;
-  again_ = false;
+  auto const was_open = open();
+  forget();
+  raised_ = was_open;
 }
 
 void doubt::reach(std::string const& host, unsigned port) {
@@ -68,7 +67,10 @@ void doubt::reach(std::string const& host, unsigned port) {
   auto const first = host_.empty();
   host_ = host;
   port_ = port;
-  if (first || any_held_back()) return;
+  if (!first && !any_held_back()) forget();
+}
+
+void doubt::forget() noexcept {
   raised_ = false;
   announced_ = false;
   asked_ = false;

@@ -66,6 +66,7 @@ class doubt {
 
  private:
   [[nodiscard]] bool any_held_back() const noexcept;
+  void forget() noexcept;
 
   std::chrono::milliseconds const limit_;
   std::function<void()> const ask_;

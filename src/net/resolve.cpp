@@ -137,6 +137,9 @@ class look_ups : public std::enable_shared_from_this<look_ups> {
       questions_.erase(host);
       one->deliver(
           {std::string{"no thread to ask in ("} + failure.what() + "); " + advice_about_threads, {}});
+    } catch (...) {
+      about.waiting.pop_back();  // it would keep its io_context at work
+      throw;
     }
   }
 

@@ -1,8 +1,11 @@
 /// The built command, as tests run it.
 #pragma once
 
+#include "support/eventually.hpp"
 #include "support/process.hpp"
+#include "support/raw_redis.hpp"
 
+#include <chrono>
 #include <string>
 
 namespace holdfast::test {
@@ -26,5 +29,21 @@ inline process holdfast_run(std::string const& url, words const& options, std::s
 }
 
 inline words shell(std::string const& script) { return {"sh", "-c", script}; }
+
+/// True when so much time has passed for the server.
+[[nodiscard]] inline bool passes(raw_redis& redis, std::chrono::milliseconds const time) {
+  redis.command({"SET", "a while", "", "PX", std::to_string(time.count())});
+  return eventually([&] { return !redis.exists("a while"); });
+}
+
+/// False: the lock was free while the process was still there.
+[[nodiscard]] inline bool outlives(raw_redis& redis, std::string const& lock, pid_t const work) {
+  bool held = true;
+  bool const ended = eventually([&] {
+    held = redis.exists(lock);
+    return !held || !is_alive(work);
+  });
+  return ended && (held || !is_alive(work));
+}
 
 }  // namespace holdfast::test

@@ -63,12 +63,7 @@ TEST_F(run_group, that_is_killed_keeps_an_outer_lock_while_the_command_of_an_inn
   auto job = start({"--ttl", "1h"},
                    {HOLDFAST_CLI, "run", "--ttl", "3s", "inner", "--", "setsid", "sh", "-c", stubborn});
   ASSERT_EQ(kill(-job.pid(), SIGKILL), 0);
-  while (is_alive(work)) {
-    bool const held = redis.exists("job");
-    EXPECT_TRUE(held || !is_alive(work)) << "the lock was free first";
-    if (!held) break;
-    usleep(2'000);
-  }
+  EXPECT_TRUE(outlives(redis, "job", work)) << "the lock was free first";
   EXPECT_TRUE(eventually([&] { return !redis.exists("job"); }));
 }
 

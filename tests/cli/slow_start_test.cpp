@@ -53,8 +53,7 @@ TEST_F(slow_start, beyond_the_ttl_leaves_a_command_alone_whose_lock_is_renewed) 
   if (!program.is_held()) GTEST_SKIP() << "this file system has no leases";
   auto job = holdfast_run(server.url(), {"--ttl", "1s"}, "job", {folder / "program"});
   ASSERT_TRUE(eventually([&] { return program.is_asked_for(); })) << job.err();
-  redis.command({"SET", "a while", "", "PX", "2500"});
-  EXPECT_TRUE(eventually([&] { return !redis.exists("a while"); }));
+  EXPECT_TRUE(passes(redis, 2'500ms));
   program.release();
   EXPECT_EQ(job.wait(), 7);
   EXPECT_EQ(job.err(), "");
@@ -86,8 +85,7 @@ TEST_F(slow_start, is_not_taken_for_a_standstill_of_holdfast) {
   if (!program.is_held()) GTEST_SKIP() << "this file system has no leases";
   auto job = holdfast_run(server.url(), {"--ttl", "3s"}, "job", {folder / "program"});
   ASSERT_TRUE(eventually([&] { return program.is_asked_for(); })) << job.err();
-  redis.command({"SET", "a while", "", "PX", "1500"});
-  EXPECT_TRUE(eventually([&] { return !redis.exists("a while"); }));
+  EXPECT_TRUE(passes(redis, 1'500ms));
   program.release();
   ASSERT_TRUE(eventually([&] { return job.out() == "ready\n"; }));
   redis.del("job");

@@ -262,8 +262,7 @@ TEST_F(terminal, job_that_was_stopped_for_too_long_loses_its_lock_and_says_so) {
   EXPECT_TRUE(window->shows("Stopped")) << window->seen();
   EXPECT_TRUE(eventually([&] { return !redis.exists("job"); }));
   EXPECT_TRUE(eventually([&] { return !is_alive(command()); }));
-  redis.command({"SET", "a while", "", "PX", "2500"});
-  EXPECT_TRUE(eventually([&] { return !redis.exists("a while"); }));
+  EXPECT_TRUE(passes(redis, 2'500ms));
   enter("fg; echo code-$?");
   EXPECT_TRUE(window->shows("code-79")) << window->seen();
   EXPECT_THAT(window->seen(),

@@ -1,9 +1,9 @@
 /// Three members of etcd: killed and started again with their data, frozen, parted from one another.
 #include "arena.hpp"
+#include "network_faults.hpp"
 
 #include "support/etcd_cluster.hpp"
 #include "support/eventually.hpp"
-#include "support/private_network.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -140,22 +140,14 @@ class parted_members final : private network_of_members, public etcd_members {
 
   std::vector<fault> faults() override {
     auto all = etcd_members::faults();
-    auto const network_fault = [this](char const* name, auto lose) {
-      return fault{name, "network", [this, lose](dice& by) {
-                     lose(by);
-                     return ending{by.between(1'000ms, 6'000ms), [this] { network.drop_nothing(); }};
-                   }};
-    };
-    all.push_back(network_fault("leader parted from its peers", [this](dice&) { part(cluster().leader()); }));
-    all.push_back(network_fault("member parted from its peers", [this](dice& by) { part(some(by)); }));
-    all.push_back(network_fault("packets to a member dropped",
-                                [this](dice& by) { network.lose(100, cluster().port(some(by))); }));
-    all.push_back(network_fault("packets from a member dropped",
-                                [this](dice& by) { network.lose_from(100, cluster().port(some(by))); }));
-    all.push_back(network_fault("some packets of a member dropped", [this](dice& by) {
-      network.lose(static_cast<int>(by.between(10, 60)), cluster().port(some(by)));
-    }));
-    all.push_back(network_fault("some packets between members dropped", [this](dice& by) {
+    constexpr auto longest = 6'000ms;
+    all.push_back(network_fault(network, "leader parted from its peers", longest,
+                                [this](dice&) { part(cluster().leader()); }));
+    all.push_back(network_fault(network, "member parted from its peers", longest,
+                                [this](dice& by) { part(some(by)); }));
+    add_packet_faults(all, network, "a member", longest,
+                      [this](dice& by) { return cluster().port(some(by)); });
+    all.push_back(network_fault(network, "some packets between members dropped", longest, [this](dice& by) {
       network.lose(static_cast<int>(by.between(10, 60)), cluster().peer_port(some(by)));
     }));
     return all;

@@ -1,9 +1,9 @@
 /// One server: with its data on disk or without, behind a faulty network, with the module, in a network
 /// namespace that drops packets.
 #include "arena.hpp"
+#include "network_faults.hpp"
 
 #include "support/flaky_proxy.hpp"
-#include "support/private_network.hpp"
 #include "support/redis_server.hpp"
 
 #include <filesystem>
@@ -273,19 +273,7 @@ class in_a_namespace final : private in_front, public one_server {
 
   std::vector<fault> faults() override {
     auto all = faults_without_loss(*server_);
-    auto const lossy = [this](char const* name, auto lose) {
-      return fault{name, "network", [this, lose](dice& by) {
-                     lose(by);
-                     return ending{by.between(1'000ms, 6'000ms), [this] { network_.drop_nothing(); }};
-                   }};
-    };
-    all.push_back(
-        lossy("packets to the server dropped", [this](dice&) { network_.lose(100, server_->port()); }));
-    all.push_back(lossy("packets from the server dropped",
-                        [this](dice&) { network_.lose_from(100, server_->port()); }));
-    all.push_back(lossy("some packets dropped", [this](dice& by) {
-      network_.lose(static_cast<int>(by.between(10, 60)), server_->port());
-    }));
+    add_packet_faults(all, network_, "the server", 6'000ms, [this](dice&) { return server_->port(); });
     return all;
   }
 };

@@ -1,10 +1,10 @@
 /// Sentinel, a cluster, and masters that vote.
 #include "arena.hpp"
+#include "network_faults.hpp"
 
 #include "support/cluster_servers.hpp"
 #include "support/eventually.hpp"
 #include "support/independent_servers.hpp"
-#include "support/private_network.hpp"
 #include "support/sentinel_servers.hpp"
 
 #include <algorithm>
@@ -207,25 +207,15 @@ class parted final : private network_of_servers, public Deployment {
 
   std::vector<fault> faults() override {
     auto all = Deployment::faults();
-    auto const network_fault = [this](char const* name, auto lose) {
-      return fault{name, "network", [this, lose](dice& by) {
-                     lose(by);
-                     return ending{by.between(1'000ms, 8'000ms), [this] { network.drop_nothing(); }};
-                   }};
-    };
-    all.push_back(
-        network_fault("master parted from its peers", [this](dice& by) { part(this->some_master(by)); }));
-    all.push_back(network_fault("server parted from its peers", [this](dice& by) {
+    constexpr auto longest = 8'000ms;
+    all.push_back(network_fault(network, "master parted from its peers", longest,
+                                [this](dice& by) { part(this->some_master(by)); }));
+    all.push_back(network_fault(network, "server parted from its peers", longest, [this](dice& by) {
       auto each = this->servers();
       part(*by.of(each));
     }));
-    all.push_back(network_fault("packets to a master dropped",
-                                [this](dice& by) { network.lose(100, this->some_master(by).port()); }));
-    all.push_back(network_fault("packets from a master dropped",
-                                [this](dice& by) { network.lose_from(100, this->some_master(by).port()); }));
-    all.push_back(network_fault("some packets of a master dropped", [this](dice& by) {
-      network.lose(static_cast<int>(by.between(10, 60)), this->some_master(by).port());
-    }));
+    add_packet_faults(all, network, "a master", longest,
+                      [this](dice& by) { return this->some_master(by).port(); });
     return all;
   }
 

@@ -40,11 +40,11 @@ class Figure:
 
 def failures(rounds, under=None):
     """What failed, with how often: of the whole row, or of its part `under`; without `under` of any part."""
-    said = []
+    errors = []
     for one in rounds:
         parts = [one] + [part for key, part in one.items() if isinstance(part, dict) and under in (None, key)]
-        said += [part["error"] for part in parts if "error" in part]
-    return {error: said.count(error) for error in said}
+        errors += [part["error"] for part in parts if "error" in part]
+    return {error: errors.count(error) for error in errors}
 
 
 def rounds_of(results, name, row):

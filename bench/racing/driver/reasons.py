@@ -45,7 +45,7 @@ def commands(results, ahead):
 
 
 def overtaking(shape):
-    def said(results, _):
+    def reason(results, _):
         turns, handoffs = [_stock(results, "handoffs", shape, what) for what in ("turns_per_second", "handoffs_per_second")]
         if turns.median < 1.5 * handoffs.median:
             return ""
@@ -54,7 +54,7 @@ def overtaking(shape):
                 "and the CPU of all turns. `fair_mutex` hands over at each release"
                 + ("; its row shows what that changes." if rounds_of(results, "holdfast-fair", "handoffs") else "."))
 
-    return said
+    return reason
 
 
 def waiting(_results, _ahead):

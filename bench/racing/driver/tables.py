@@ -2,7 +2,7 @@
 
 from . import peers, reasons, rows, verdicts
 from .figures import Figure, failures, rounds_of
-from .words import number, percent, said
+from .words import number, percent, text_of
 
 
 class Column:
@@ -14,7 +14,7 @@ class Column:
 
     def cell(self, rounds):
         figure = Figure.of(rounds, self.path)
-        return "–" if figure is None else said(figure.median, self)
+        return "–" if figure is None else text_of(figure.median, self)
 
 
 class Table:

@@ -21,11 +21,11 @@ def listed(names):
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
 
 
-def said(value, column):
+def text_of(value, column):
     return column.none if math.isinf(value) else column.say(value)
 
 
 def spread(figure, column):
     """The median, with the least and the greatest round where these differ."""
-    median, least, greatest = (said(value, column) for value in (figure.median, figure.least, figure.greatest))
+    median, least, greatest = (text_of(value, column) for value in (figure.median, figure.least, figure.greatest))
     return median if least == greatest else f"{median} ({least}–{greatest})"

@@ -39,7 +39,7 @@ def positive(text):
 def arguments(given):
     names = [peer.name for peer in peers.ALL]
     parser = argparse.ArgumentParser(
-        prog="bench/race", description="Races Holdfast against other libraries' locks on one Redis, which it starts. About twenty "
+        prog="bench/race", description="Races Holdfast against other libraries' locks on one Redis, which it starts. About 25 "
         f"minutes. The results go to a file; docs/benchmarks.md says what is measured. Peers: {', '.join(names)}. Rows: {', '.join(rows.ALL)}.")
     parser.add_argument("--quick", action="store_true", help="about four minutes: less of everything, to see whether all works")
     parser.add_argument("--only", metavar="PEER,...", type=lambda text: chosen(text, names, "peer"), help="these peers")

@@ -171,7 +171,9 @@ class HOLDFAST_EXPORT multi_lease_view {
 ///
 /// If a server can't be asked (an outage, a slot that moves), a caller that waits without a limit waits until
 /// it is back. Other callers get the error when their time is up. If the client has never reached that
-/// server, they get errc::unreachable at once.
+/// server, they get errc::unreachable at once. To notice that a server doesn't answer takes a try of at most
+/// connect_timeout + reply_timeout (client_options), by which a call may be late, as with one name; what it
+/// had got from other servers is held meanwhile.
 ///
 /// *On etcd.* Names of one cluster are taken in one transaction: 42 at most, and all to write. read() and
 /// permits() are for one name beside names on other servers. Who waits has a place in the queues of all names

@@ -101,18 +101,9 @@ struct taking_permits : plain {
 
   taking_permits(semaphore& of, std::int64_t number) noexcept : from{&of}, permits{number} {}
 
-  void undo(std::tuple<>&) noexcept { give_back(); }
+  void undo(std::tuple<>&) noexcept { from->give_back_unwanted(permits); }
   void undo(std::tuple<bool>& got) noexcept {
-    if (std::get<0>(got)) give_back();
-  }
-
- private:
-  void give_back() noexcept {
-    try {
-      from->async_release([](std::exception_ptr const&) {}, permits);
-    } catch (error const&) {
-      return;  // the client has ended: they are gone, as those of a process that died
-    }
+    if (std::get<0>(got)) from->give_back_unwanted(permits);
   }
 };
 

@@ -14,6 +14,10 @@
 #include <stop_token>
 #include <string>
 
+namespace holdfast::async::detail {
+struct taking_permits;
+}
+
 namespace holdfast {
 
 /// Options of a semaphore.
@@ -161,6 +165,10 @@ class HOLDFAST_EXPORT semaphore {
                                         std::stop_token stop);
   void async_try_acquire_within(std::chrono::nanoseconds wait, acquire_handler done, std::int64_t permits,
                                 std::stop_token stop);
+
+  /// Those that came for an operation nobody wants any more.
+  friend struct async::detail::taking_permits;
+  void give_back_unwanted(std::int64_t permits) noexcept;
 
   std::unique_ptr<impl> impl_;
 };

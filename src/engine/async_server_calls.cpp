@@ -10,23 +10,36 @@
 namespace holdfast::engine {
 
 struct async_server_calls::pending {
-  pending(client_options const& options, callback<void(handler)> send_copy, handler on_done)
-      : again{options}, copy{std::move(send_copy)}, done{std::move(on_done)} {}
+  pending(readiness asks_again, callback<void(handler)> send_copy, handler on_done)
+      : again{asks_again}, copy{std::move(send_copy)}, done{std::move(on_done)} {}
 
   readiness again;
   callback<void(handler)> copy;  ///< sends one, whose response goes to the handler
   handler done;
   net::response last{};
+  int interest = 1;              ///< 0: nobody waits for it
   reactor::loop::calls ready{};  ///< calls `done` with `last`; made in advance, since the end must not fail
 };
 
 void async_server_calls::ask_until_ready(call script, handler done, scripting::send_options send) {
-  start(std::make_shared<pending>(
-      client_.options,
-      [this, script = std::move(script), send](handler on_response) {
-        backend_.run(script, std::move(on_response), send);
-      },
-      std::move(done)));
+  start(std::make_shared<pending>(readiness{client_.options}, running(std::move(script), send),
+                                  std::move(done)));
+}
+
+void async_server_calls::insist(call script, handler done, time_point until) {
+  auto const request = std::make_shared<pending>(
+      readiness{until},
+      running(std::move(script), {.while_down = net::retry_policy::endless, .give_up = until}),
+      std::move(done));
+  request->interest = 0;
+  start(request);
+}
+
+callback<void(async_server_calls::handler)> async_server_calls::running(call script,
+                                                                        scripting::send_options send) {
+  return [this, script = std::move(script), send](handler on_response) {
+    backend_.run(script, std::move(on_response), send);
+  };
 }
 
 void async_server_calls::ask_until_ready(std::span<std::string_view const> command, std::string_view key,
@@ -34,7 +47,7 @@ void async_server_calls::ask_until_ready(std::span<std::string_view const> comma
   std::string bytes;
   resp::append_command(bytes, command);
   start(std::make_shared<pending>(
-      client_.options,
+      readiness{client_.options},
       [this, bytes = std::move(bytes), of = std::string{key}](handler on_response) {
         backend_.send({.bytes = bytes, .done = std::move(on_response), .slot = backend_.slot_of(of)});
       },
@@ -43,7 +56,7 @@ void async_server_calls::ask_until_ready(std::span<std::string_view const> comma
 
 void async_server_calls::ask_viewer(std::function<void(etcd::viewer&, failure_handler)> send, handler done) {
   start(std::make_shared<pending>(
-      client_.options,
+      readiness{client_.options},
       [this, send = std::move(send)](handler on_response) {
         send(*backend_.viewer(),
              [answered = std::make_shared<handler>(std::move(on_response))](
@@ -57,11 +70,11 @@ void async_server_calls::start(std::shared_ptr<pending> const& request) {
   reactor::lock hold{loop_.mutex()};
   gate_.prepare();
   request->ready.emplace_back([request] { request->done(std::move(request->last)); });
-  loop_.add_interest(1);
+  loop_.add_interest(request->interest);
   try {
     send(request);
   } catch (std::bad_alloc const&) {
-    loop_.add_interest(-1);
+    loop_.add_interest(-request->interest);
     request->ready.clear();  // it refers to the request
     throw;
   }
@@ -103,7 +116,7 @@ void async_server_calls::send_again(std::shared_ptr<pending> const& request) noe
 }
 
 void async_server_calls::finish(pending& request) noexcept {
-  loop_.add_interest(-1);
+  loop_.add_interest(-request.interest);
   loop_.deferred().add(std::move(request.ready));
 }
 

@@ -28,6 +28,9 @@ class async_server_calls {
   void ask_until_ready(call script, handler done, scripting::send_options send = {});
   /// The same with a plain command, for the slot of `key`.
   void ask_until_ready(std::span<std::string_view const> command, std::string_view key, handler done);
+  /// Sends a script until it is carried out, or until `until`: through outages, and after refusals of any
+  /// kind. Ends with the client; an event loop doesn't wait for it.
+  void insist(call script, handler done, time_point until);
   /// As server_calls::ask_viewer. `answer` is set before `done` is called, unless there is a failure.
   template <class Answer, class Send>
   void ask_viewer(std::shared_ptr<Answer> const& answer, Send send, handler done) {
@@ -48,6 +51,7 @@ class async_server_calls {
 
   struct pending;
 
+  [[nodiscard]] callback<void(handler)> running(call script, scripting::send_options send);
   void start(std::shared_ptr<pending> const& request);
   void send(std::shared_ptr<pending> const& request);
   void send_again(std::shared_ptr<pending> const& request) noexcept;

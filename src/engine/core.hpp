@@ -149,8 +149,8 @@ class core : public std::enable_shared_from_this<core> {
                          *backend_, server_calls_, deadlocks_};
   conversions conversions_{*backend_, client_, delayed_, moments_.get()};
   lease_calls lease_calls_{
-      loop_,    *backend_,         client_,          gate_,        stats_,        holders_,
-      renewer_, pending_releases_, contention_.ends, conversions_, moments_.get()};
+      loop_,    *backend_,         client_,          gate_,        stats_,   holders_,
+      renewer_, pending_releases_, contention_.ends, conversions_, delayed_, moments_.get()};
   lay_down_calls lay_down_calls_{
       loop_, client_, gate_, renewer_, pending_releases_, contention_.ends, conversions_, moments_.get()};
   effective_options_ptr last_options_;

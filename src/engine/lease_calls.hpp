@@ -9,6 +9,7 @@
 #include "engine/call_gate.hpp"
 #include "engine/contention/lease_ends.hpp"
 #include "engine/conversions.hpp"
+#include "engine/delayed_calls.hpp"
 #include "engine/moments.hpp"
 
 namespace holdfast::engine {
@@ -19,7 +20,7 @@ class lease_calls {
  public:
   lease_calls(reactor::loop& loop, lock_backend& backend, client_constants const& client, call_gate& gate,
               client_stats& counts, holders& held, renewer& watchdog, pending_releases& releases,
-              lease_ends& ends, conversions& converting, moments* noted) noexcept
+              lease_ends& ends, conversions& converting, delayed_calls& delayed, moments* noted) noexcept
       : loop_{loop},
         backend_{backend},
         client_{client},
@@ -30,6 +31,7 @@ class lease_calls {
         pending_releases_{releases},
         ends_{ends},
         conversions_{converting},
+        delayed_{delayed},
         moments_{noted} {}
 
   /// Drops a lease that was over when it was granted. The lease points at its queue, whose reference count
@@ -97,6 +99,9 @@ class lease_calls {
   struct renewal;
   using renewal_ptr = std::shared_ptr<renewal>;
   void begin_renewal(renewal_ptr const& request);
+  void ask_for_renewal(renewal_ptr const& request) noexcept;
+  [[nodiscard]] bool ask_again_later(renewal_ptr const& request, answer<renewals> const& result,
+                                     time_point now) noexcept;
   void finish_renewal(renewal& request, std::shared_ptr<error const> failure) noexcept;
 
   struct conversion;
@@ -119,6 +124,7 @@ class lease_calls {
   pending_releases& pending_releases_;
   lease_ends& ends_;
   conversions& conversions_;
+  delayed_calls& delayed_;
   moments* moments_;  ///< null: nobody wants to know
 };
 

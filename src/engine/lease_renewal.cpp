@@ -1,11 +1,13 @@
 // A renewal that a thread asks for.
 
+#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
 
 #include "engine/failure.hpp"
 #include "engine/lease_calls.hpp"
+#include "engine/release/pauses.hpp"
 
 namespace holdfast::engine {
 namespace {
@@ -49,18 +51,40 @@ void lease_calls::begin_renewal(renewal_ptr const& request) {
     }
   });
   loop_.arm(request->bell, request->lease->deadline());
+  ask_for_renewal(request);
+}
+
+void lease_calls::ask_for_renewal(renewal_ptr const& request) noexcept try {
+  renewer_.renew_now(*request->lease, [this, request, queue = lock_queue_ptr{&request->lease->queue()}](
+                                          answer<renewals> const& result, time_point now) {
+    if (ask_again_later(request, result, now)) return;
+    try {
+      finish_renewal(*request, failure_of(result, *queue, client_));
+    } catch (std::bad_alloc const&) {
+      finish_renewal(*request, client_.no_memory);
+    }
+  });
+} catch (std::bad_alloc const&) {
+  finish_renewal(*request, client_.no_memory);
+}
+
+/// Masters that vote don't keep a request through an outage, as a connection does.
+bool lease_calls::ask_again_later(renewal_ptr const& request, answer<renewals> const& result,
+                                  time_point now) noexcept {
+  auto const* const failure = result.failure();
+  if (request->over || failure == nullptr || failure->reason->code() != errc::unreachable) return false;
+  auto const& lease = *request->lease;
+  if (lease.status() != lease_state::state::held || now >= lease.deadline()) return false;
   try {
-    renewer_.renew_now(*request->lease, [this, request, queue = lock_queue_ptr{&request->lease->queue()}](
-                                            answer<renewals> const& result, time_point /*now*/) {
-      try {
-        finish_renewal(*request, failure_of(result, *queue, client_));
-      } catch (std::bad_alloc const&) {
-        finish_renewal(*request, client_.no_memory);
-      }
+    auto const pause =
+        std::clamp<std::chrono::nanoseconds>((lease.deadline() - now) / 8, passing_pause, refused_pause);
+    delayed_.add(now + pause, [this, request] {
+      if (!request->over) ask_for_renewal(request);
     });
   } catch (std::bad_alloc const&) {
-    finish_renewal(*request, client_.no_memory);
+    return false;
   }
+  return true;
 }
 
 void lease_calls::finish_renewal(renewal& request, std::shared_ptr<error const> failure) noexcept {

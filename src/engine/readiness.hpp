@@ -15,29 +15,32 @@
 
 namespace holdfast::engine {
 
-/// Decides it for one request of which a second copy has no effect: after each refusal that passes (LOADING,
-/// BUSY…), for at most reply_timeout + connect_timeout after the first one. No I/O, no clock.
+/// Decides it for one request of which a second copy has no effect. No I/O, no clock.
 class readiness {
  public:
+  /// After each refusal that passes (LOADING, BUSY…), for at most reply_timeout + connect_timeout after the
+  /// first one.
   explicit readiness(client_options const& options)
-      : limit_{options.reply_timeout + options.connect_timeout},
-        random_{static_cast<std::minstd_rand::result_type>(random_seed())} {}
+      : limit_{options.reply_timeout + options.connect_timeout} {}
+  /// After each refusal, until `end`.
+  explicit readiness(time_point end) : after_any_{true}, end_{end} {}
 
   /// When the next copy is sent; nullopt: this response is the outcome. It tells of all copies then whether
   /// an earlier one may have been carried out.
   [[nodiscard]] std::optional<time_point> next_copy(net::response& response, time_point now) {
     resent_ = resent_ || response.resent;
     response.resent = resent_;
-    if (response.failure || !response.reply.is_error() || !is_transient(response.reply.text))
-      return std::nullopt;
-    end_ = std::min<time_point>(end_, now + limit_);
+    if (response.failure || !response.reply.is_error()) return std::nullopt;
+    if (!after_any_ && !is_transient(response.reply.text)) return std::nullopt;
+    if (!after_any_) end_ = std::min<time_point>(end_, now + limit_);
     if (now >= end_) return std::nullopt;
     return std::min<time_point>(now + between_.next(random_), end_);
   }
 
  private:
-  std::chrono::milliseconds limit_;
-  std::minstd_rand random_;
+  bool after_any_ = false;
+  std::chrono::milliseconds limit_{};
+  std::minstd_rand random_{static_cast<std::minstd_rand::result_type>(random_seed())};
   backoff between_{std::chrono::milliseconds{20}, std::chrono::milliseconds{200}};
   time_point end_ = time_point::max();
   bool resent_ = false;

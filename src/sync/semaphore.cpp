@@ -1,6 +1,7 @@
 #include <holdfast/semaphore.hpp>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,7 @@ struct semaphore::impl {
   virtual bool try_set(std::int64_t number) = 0;
   virtual void give_back(std::int64_t number) = 0;
   virtual void async_give_back(std::int64_t number, handler done) = 0;
+  virtual void insist_on_give_back(std::int64_t number) = 0;
   virtual void add(std::int64_t number) = 0;
   virtual std::int64_t drain() = 0;
   [[nodiscard]] virtual std::int64_t available() = 0;
@@ -101,6 +103,7 @@ struct semaphore::on_redisson final : impl {
   void async_give_back(std::int64_t number, handler done) override {
     permits.async_change(adding(number), std::move(done));
   }
+  void insist_on_give_back(std::int64_t number) override { permits.insist_on_change(adding(number)); }
   void add(std::int64_t number) override { permits.change(adding(number)); }
   std::int64_t drain() override {
     return permits.change(scripts::redisson_semaphore::drain{.counter = {binding.name()},
@@ -141,6 +144,10 @@ struct semaphore::on_plain final : impl {
   void async_give_back(std::int64_t number, handler done) override {
     auto const takers = takers_of(number);
     permits.async_change(giving_back(number, takers), std::move(done));
+  }
+  void insist_on_give_back(std::int64_t number) override {
+    auto const takers = takers_of(number);
+    permits.insist_on_change(giving_back(number, takers));
   }
   void add(std::int64_t number) override { resize("add", number); }
   std::int64_t drain() override {
@@ -259,6 +266,15 @@ void semaphore::async_release(release_handler done, std::int64_t permits) {
   impl_->async_give_back(number, [done = std::move(done)](auto, std::exception_ptr failure) mutable {
     done(std::move(failure));
   });
+}
+
+void semaphore::give_back_unwanted(std::int64_t permits) noexcept {
+  try {
+    impl_->record_added(permits);
+    impl_->insist_on_give_back(permits);
+  } catch (std::exception const&) {
+    return;  // the client has ended: they are gone, as those of a process that died
+  }
 }
 
 void semaphore::add_permits(std::int64_t permits) {

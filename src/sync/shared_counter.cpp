@@ -54,8 +54,7 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
 }
 
 net::response shared_counter::ask(call const& script) {
-  // Waits, like a caller that waits for a lock, while a slot moves or a server loads its data.
-  auto response = state_->core->requests().ask_until_ready(script, {.while_down = net::retry_policy::steady});
+  auto response = state_->core->requests().ask_until_ready(script);
   state_->check(response);
   return response;
 }

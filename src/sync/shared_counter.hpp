@@ -1,6 +1,7 @@
 /// The number under the name of a semaphore or latch.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <holdfast/move_only_function.hpp>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "engine/core.hpp"
 #include "script/names_redisson.hpp"
 #include "sync/async_answer.hpp"
@@ -73,13 +75,17 @@ class shared_counter {
                     move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)> done) {
     request_marks own{*state_};
     own.put_into(script);
-    auto read = [state = state_, own = std::move(own)](net::response const& response) mutable {
-      state->check(response);
-      return state->settle(response, std::move(own));
-    };
-    state_->core->async_server_calls().ask_until_ready(
-        script(), reading<std::int64_t>(std::move(read), std::move(done)),
-        {.while_down = net::retry_policy::steady});
+    state_->core->async_server_calls().ask_until_ready(script(), settling(std::move(own), std::move(done)));
+  }
+  /// The same for one that nobody waits for, also through an outage or refusals, while a mark that an earlier
+  /// copy has left is there for certain.
+  template <class Script>
+  void insist_on_change(Script script) {
+    request_marks own{*state_};
+    own.put_into(script);
+    state_->core->async_server_calls().insist(
+        script(), settling(std::move(own), [](std::optional<std::int64_t>, std::exception_ptr const&) {}),
+        boot_clock::now() + std::chrono::minutes{idempotency_marks::kept} / 2);
   }
 
  private:
@@ -109,6 +115,15 @@ class shared_counter {
     std::string own;
     std::vector<std::string> answered;
   };
+
+  template <class Done>
+  [[nodiscard]] engine::async_server_calls::handler settling(request_marks own, Done done) const {
+    auto read = [state = state_, own = std::move(own)](net::response const& response) mutable {
+      state->check(response);
+      return state->settle(response, std::move(own));
+    };
+    return reading<std::int64_t>(std::move(read), std::move(done));
+  }
 
   std::shared_ptr<shared_state> state_;
   std::string_view expected_;

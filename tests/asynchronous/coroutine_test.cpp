@@ -209,6 +209,23 @@ TEST_F(coroutine, may_be_destroyed_when_it_was_to_go_on) {
   loop_.run();
 }
 
+TEST_F(coroutine, that_is_destroyed_gives_permits_back_although_the_server_is_away_for_long) {
+  auto const server = redis_server::make({});
+  client redis{server->url(), {.connect_timeout = 200ms, .reply_timeout = 200ms}};
+  semaphore permits{redis, "permits", 1};
+  {
+    auto const take = [&]() -> task { co_await async::on(loop_.executor(), async::acquire(permits)); };
+    auto const taking = take();
+    EXPECT_TRUE(eventually([&] { return loop_.size() == 1; }));
+    server->freeze();
+  }
+  EXPECT_TRUE(always(2s, [&] { return redis.stats().waiting_now == 0; })) << "the time passes";
+  server->thaw();
+  client other{server->url(), with_long_timeouts()};
+  EXPECT_TRUE(eventually([&] { return semaphore{other, "permits", 1}.available() == 1; }));
+  EXPECT_EQ(semaphore(other, "permits", 1).available(), 1);
+}
+
 TEST_F(coroutine, is_told_that_the_client_has_ended) {
   auto const held = free_lock_.acquire();
   auto shorter = std::make_unique<client>(server_.url(), with_long_timeouts());

@@ -4,8 +4,11 @@
 #include "support/deployment_under_test.hpp"
 
 #include <holdfast/fair_mutex.hpp>
+#include <holdfast/latch.hpp>
+#include <holdfast/semaphore.hpp>
 
 #include <algorithm>
+#include <future>
 #include <thread>
 
 namespace holdfast::test {
@@ -224,6 +227,25 @@ TEST_F(refusal, by_a_server_that_is_busy_with_a_script_is_waited_out) {
   raw_.command({"SCRIPT", "KILL"});
   EXPECT_TRUE(eventually([&] { return next.done(); }));
   EXPECT_TRUE(next.take().valid());
+}
+
+TEST_F(refusal, by_a_server_that_stays_busy_is_told_to_who_counts) {
+  raw_.command({"CONFIG", "SET", "busy-reply-threshold", "10"});
+  client impatient{server_.url(), {.connect_timeout = 300ms, .reply_timeout = 300ms}};
+  semaphore permits{impatient, "permits", 3};
+  latch gate{impatient, "gate"};
+  auto const script = std::jthread{[this] { server_.raw().command({"EVAL", "while true do end", "0"}); }};
+  ASSERT_TRUE(eventually([&] { return raw_.command({"GET", "x"}).text.rfind("BUSY", 0) == 0; }));
+  auto released = std::async(std::launch::async, [&] { return failure_of([&] { permits.release(); }); });
+  auto counted = std::async(std::launch::async, [&] { return failure_of([&] { gate.count_down(); }); });
+  for (auto* const call : {&released, &counted}) {
+    EXPECT_TRUE(eventually([&] { return call->wait_for(0s) == std::future_status::ready; }));
+  }
+  raw_.command({"SCRIPT", "KILL"});
+  for (auto* const call : {&released, &counted}) {
+    auto const f = call->get();
+    EXPECT_TRUE(f.code == errc::unreachable || f.code == errc::refused) << f;
+  }
 }
 
 TEST(not_redis, is_a_protocol_error_with_bounded_memory) {

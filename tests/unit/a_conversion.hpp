@@ -65,6 +65,7 @@ class a_conversion : public a_contention {
                       pending_releases_,
                       loop_of_client_.ends,
                       conversions_,
+                      delayed_,
                       moments_.get()};
   lease_state_ptr next_;
   std::error_code failure_;

@@ -33,6 +33,15 @@ TEST(readiness_of_a_server, has_an_end) {
   EXPECT_FALSE(request.next_copy(busy, start + options.reply_timeout + options.connect_timeout));
 }
 
+TEST(readiness_of_a_server, is_asked_for_until_the_end_that_was_given_whatever_it_says) {
+  auto const end = start + 1h;
+  readiness request{end};
+  auto full = net::response{.reply = resp::make_error("OOM command not allowed"), .sent = true};
+  EXPECT_TRUE(request.next_copy(full, start));
+  EXPECT_TRUE(request.next_copy(full, end - 1ms));
+  EXPECT_FALSE(request.next_copy(full, end));
+}
+
 TEST(readiness_of_a_server, tells_that_any_copy_may_have_been_carried_out) {
   readiness request{client_options{}};
   auto busy = refusal(true);

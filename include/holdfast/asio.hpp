@@ -47,8 +47,8 @@
 ///   the io_context runs again, or is destroyed.
 /// - The io_context is destroyed first, which destroys the handlers without calling them: operations that are
 ///   pending are cancelled, and leases that have come are given back, as are permits whose handler was about
-///   to be called, also behind an outage of up to half an hour. Nothing waits for the server. Their signals
-///   have no effect afterwards.
+///   to be called, also behind an outage of up to half an hour, if the client lasts and is driven. Nothing
+///   waits for the server. Their signals have no effect afterwards.
 #pragma once
 
 #include <holdfast/asio_event_loop.hpp>

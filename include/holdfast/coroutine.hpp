@@ -248,9 +248,10 @@ class [[nodiscard]] awaiter {
 ///
 /// *Life.* A coroutine may be destroyed while it waits. Then the operation is cancelled and leaves nothing
 /// behind: a lease or permits that come nevertheless are given back, also behind an outage (permits of a
-/// semaphore, which have no lease, if it is over within half an hour). Destroy it where it would be resumed,
-/// or make sure in another way that it isn't resumed at that moment; with on() and an executor of one thread,
-/// that is any time on that thread. The client may end while it waits: the operation ends with errc::closed.
+/// semaphore, which have no lease, if the client lasts, and the outage is over within half an hour). Destroy
+/// it where it would be resumed, or make sure in another way that it isn't resumed at that moment; with on()
+/// and an executor of one thread, that is any time on that thread. The client may end while it waits: the
+/// operation ends with errc::closed.
 ///
 /// *Cost.* Two small allocations more than the callback: what the coroutine and the client share, so that
 /// either may go first, and the state of a std::stop_source.

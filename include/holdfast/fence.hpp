@@ -96,8 +96,8 @@ struct fence_options {
 /// - errc::refused, on etcd: increment() of what is no integer of 64 bits.
 /// - std::errc::invalid_argument: a token that isn't positive, or an empty key.
 ///
-/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
-/// connect_timeout (client_options).
+/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for reply_timeout + connect_timeout
+/// (client_options) behind the first refusal; each copy takes connect_timeout at most.
 class HOLDFAST_EXPORT fence {
  public:
   /// Asks no server. Throws std::errc::invalid_argument for a resource that is empty or longer than 64 KiB,

@@ -67,8 +67,9 @@ struct latch_options {
 ///   connection broke. what() says so. Then it is unknown whether a change was made: look before you try
 ///   again.
 ///
-/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
-/// connect_timeout (client_options). With masters that vote there are no latches: the constructor throws
+/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for reply_timeout + connect_timeout
+/// (client_options) behind the first refusal; each copy takes connect_timeout at most. While the slot of a
+/// cluster moves, it waits. With masters that vote there are no latches: the constructor throws
 /// std::errc::invalid_argument.
 class HOLDFAST_EXPORT latch {
  public:

@@ -77,8 +77,9 @@ struct waiting_options {
 ///   again.
 /// - std::errc::invalid_argument: a number of permits below 1 (below 0, where the function says so).
 ///
-/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for at most reply_timeout +
-/// connect_timeout (client_options).
+/// If the server isn't ready (LOADING, BUSY…), the request is sent again, for reply_timeout + connect_timeout
+/// (client_options) behind the first refusal; each copy takes connect_timeout at most. While the slot of a
+/// cluster moves, it waits.
 class HOLDFAST_EXPORT semaphore {
  public:
   /// Called once: with whether it got the permits, or with the error.

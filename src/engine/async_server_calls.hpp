@@ -28,8 +28,9 @@ class async_server_calls {
   void ask_until_ready(call script, handler done, scripting::send_options send = {});
   /// The same with a plain command, for the slot of `key`.
   void ask_until_ready(std::span<std::string_view const> command, std::string_view key, handler done);
-  /// Sends a script until it is carried out, or until `until`: through outages, and after refusals of any
-  /// kind. Ends with the client; an event loop doesn't wait for it.
+  /// Sends a script until it is carried out, or until `until`: through outages, and after refusals, but for
+  /// one about what the key holds. Ends with the client, or when there is no memory for another copy; an
+  /// event loop doesn't wait for it.
   void insist(call script, handler done, time_point until);
   /// As server_calls::ask_viewer. `answer` is set before `done` is called, unless there is a failure.
   template <class Answer, class Send>

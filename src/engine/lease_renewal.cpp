@@ -68,18 +68,27 @@ void lease_calls::ask_for_renewal(renewal_ptr const& request) noexcept try {
   finish_renewal(*request, client_.no_memory);
 }
 
-/// Masters that vote don't keep a request through an outage, as a connection does.
+/// Masters that vote don't keep a request through an outage, as a connection does; and a server that isn't
+/// ready will be.
 bool lease_calls::ask_again_later(renewal_ptr const& request, answer<renewals> const& result,
                                   time_point now) noexcept {
   auto const* const failure = result.failure();
-  if (request->over || failure == nullptr || failure->reason->code() != errc::unreachable) return false;
+  auto const* const refusal = result.refusal();
+  auto const may_pass = (failure != nullptr && failure->reason->code() == errc::unreachable) ||
+                        (refusal != nullptr && is_transient(refusal->text));
+  if (request->over || !may_pass) return false;
   auto const& lease = *request->lease;
   if (lease.status() != lease_state::state::held || now >= lease.deadline()) return false;
   try {
     auto const pause =
         std::clamp<std::chrono::nanoseconds>((lease.deadline() - now) / 8, passing_pause, refused_pause);
     delayed_.add(now + pause, [this, request] {
-      if (!request->over) ask_for_renewal(request);
+      if (request->over) return;
+      if (request->lease->status() == lease_state::state::held) {
+        ask_for_renewal(request);
+      } else {
+        finish_renewal(*request, nullptr);
+      }
     });
   } catch (std::bad_alloc const&) {
     return false;

@@ -288,6 +288,7 @@ void connection::on_down(std::shared_ptr<error const> const& reason, end outcome
 time_point connection::fails_at(request const& request, time_point queued) const noexcept {
   switch (request.while_down) {
     case retry_policy::little:
+    case retry_policy::moving:
       return std::max(queued, trouble_since_) + config().connect_timeout;
     case retry_policy::steady:
       return std::max({queued, trouble_since_, answered_at_}) + config().connect_timeout;

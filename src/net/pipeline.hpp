@@ -41,6 +41,7 @@ enum class retry_policy {
   little,   ///< fails once the server couldn't be reached for connect_timeout, or wasn't ready for so long
   steady,   ///< the same, but the time starts again with each reply that the server isn't ready (loading its
             ///< data, busy)
+  moving,   ///< as `little`; but as long as the slot of a cluster is on its way to another node, it waits
   endless,  ///< waits until it can be sent, or until `give_up`
 };
 

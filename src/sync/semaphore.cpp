@@ -273,7 +273,7 @@ void semaphore::give_back_unwanted(std::int64_t permits) noexcept {
     impl_->record_added(permits);
     impl_->insist_on_give_back(permits);
   } catch (std::exception const&) {
-    return;  // the client has ended: they are gone, as those of a process that died
+    return;  // the client has ended, or there is no memory: they are gone, as those of a process that died
   }
 }
 

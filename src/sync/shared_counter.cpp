@@ -54,7 +54,7 @@ bool shared_counter::try_set(std::int64_t number, std::int64_t message) {
 }
 
 net::response shared_counter::ask(call const& script) {
-  auto response = state_->core->requests().ask_until_ready(script);
+  auto response = state_->core->requests().ask_until_ready(script, {.while_down = net::retry_policy::moving});
   state_->check(response);
   return response;
 }

@@ -75,7 +75,8 @@ class shared_counter {
                     move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)> done) {
     request_marks own{*state_};
     own.put_into(script);
-    state_->core->async_server_calls().ask_until_ready(script(), settling(std::move(own), std::move(done)));
+    state_->core->async_server_calls().ask_until_ready(script(), settling(std::move(own), std::move(done)),
+                                                       {.while_down = net::retry_policy::moving});
   }
   /// The same for one that nobody waits for, also through an outage or refusals, while a mark that an earlier
   /// copy has left is there for certain.

@@ -197,7 +197,7 @@ bool cluster::on_refused(cluster_node& node, net::connection_role role, batch& r
   // WAIT counts the writes of its own connection, so an acknowledged request can't follow ASK.
   auto const later = refusal.type == refusal::kind::ask && role == net::connection_role::acknowledged;
   if (!elsewhere || later || ++entry.request.redirects > most_redirects) {
-    if (later) entry.request.kept_for = refusal::kind::not_yet;  // nodes that disagree may do so forever
+    if (later) entry.request.kept_for = refusal::kind::halved;  // nodes that disagree may do so forever
     hold_back(*slot, requests);
     return true;
   }

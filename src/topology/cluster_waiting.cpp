@@ -11,15 +11,21 @@ namespace {
 /// Steps that are due within this time are done together: thousands of slots may wait.
 constexpr std::chrono::milliseconds timer_grain{5};
 
+/// Whether it has no deadline as long as it is refused for this reason.
+bool is_waited_out(net::request const& request) noexcept {
+  using net::retry_policy;
+  auto const moves = request.kept_for == refusal::kind::halved;
+  auto const comes = moves || request.kept_for == refusal::kind::not_yet;
+  return (comes && request.while_down == retry_policy::steady) ||
+         (moves && request.while_down == retry_policy::moving);
+}
+
 }  // namespace
 
-/// With retry_policy::steady the deadline restarts on each 'not ready' reply: a permanent refusal or a
-/// redirection may follow.
+/// The deadline restarts on each reply that says to wait: a permanent refusal or a redirection may follow.
 void cluster::note_kept(routed_request& entry) noexcept {
   auto& request = entry.request;
-  auto const put_off =
-      request.kept_for == refusal::kind::not_yet && request.while_down == net::retry_policy::steady;
-  if (request.kept_since == time_point{} || put_off) request.kept_since = boot_clock::now();
+  if (request.kept_since == time_point{} || is_waited_out(request)) request.kept_since = boot_clock::now();
 }
 
 void cluster::wake_by(time_point when) noexcept {
@@ -63,16 +69,15 @@ void cluster::on_troubled() noexcept {
   loop_.arm(retry_timer_, boot_clock::now());  // plain channels move to another node
 }
 
-/// The deadline, as for a single server: connect_timeout while no server can be reached; with
-/// retry_policy::steady none while the server isn't ready.
+/// The deadline, as for a single server: connect_timeout while no server can be reached.
 time_point cluster::fails_at(routed_request const& entry) const noexcept {
   auto const& request = entry.request;
   switch (request.while_down) {
     case net::retry_policy::little:
       return request.kept_since + config_.connect_timeout;
+    case net::retry_policy::moving:
     case net::retry_policy::steady:
-      return request.kept_for == refusal::kind::not_yet ? time_point::max()
-                                                        : request.kept_since + config_.connect_timeout;
+      return is_waited_out(request) ? time_point::max() : request.kept_since + config_.connect_timeout;
     case net::retry_policy::endless:
       break;
   }
@@ -134,7 +139,7 @@ void cluster::fail_waiting(std::shared_ptr<error const> const& reason) noexcept 
 
 std::shared_ptr<error const> cluster::unserved_reason(routed_request const& entry) const {
   auto const kind = entry.request.kept_for;
-  if (kind == refusal::kind::not_yet) return nullptr;
+  if (kind == refusal::kind::not_yet || kind == refusal::kind::halved) return nullptr;
   auto const slot = slot_for(entry.request).value_or(0);
   auto const& server = config_.server.display;
   auto const of_slot = "the hash slot " + std::to_string(slot);

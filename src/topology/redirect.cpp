@@ -19,7 +19,7 @@ constexpr std::array<code_meaning, 8> meanings{{
     {"MOVED", refusal::kind::moved},
     {"ASK", refusal::kind::ask},
     {"CLUSTERDOWN", refusal::kind::unserved},
-    {"TRYAGAIN", refusal::kind::not_yet},
+    {"TRYAGAIN", refusal::kind::halved},
     {"LOADING", refusal::kind::not_yet},
     {"MASTERDOWN", refusal::kind::unserved},
     {"READONLY", refusal::kind::unserved},
@@ -53,7 +53,7 @@ refusal read_refusal(std::string_view text) {
   auto const* const known = std::ranges::find(meanings, text.substr(0, space), &code_meaning::code);
   if (known == meanings.end()) {
     if (!is_not_here(text)) return {};
-    return {.type = refusal::kind::not_yet, .halfway = true};
+    return {.type = refusal::kind::halved, .halfway = true};
   }
   refusal result{.type = known->kind};
   auto const elsewhere = result.type == refusal::kind::moved || result.type == refusal::kind::ask;

@@ -12,7 +12,8 @@ enum class refusal_kind : std::uint8_t {
   moved,     ///< another node serves the slot
   ask,       ///< the slot is migrating to another node; the key is there already, or new
   unserved,  ///< this node knows of no node that serves the slot now
-  not_yet,   ///< the node will serve the request later: some keys are migrating, or it is loading its data
+  halved,    ///< some keys are at the node that the slot is migrating to
+  not_yet,   ///< the node will serve the request later: it is loading its data
 };
 
 struct refusal {

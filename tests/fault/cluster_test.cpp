@@ -123,7 +123,7 @@ TEST_F(clustered, waits_with_several_new_locks_until_the_slot_of_the_last_has_mo
 }
 
 TEST_F(clustered, gives_a_semaphore_its_permits_when_the_slot_has_moved) {
-  client redis{nodes_.url(), {.connect_timeout = 1s}};
+  client redis{nodes_.url(), {.connect_timeout = 500ms, .reply_timeout = 500ms}};
   expiring_semaphore licenses{redis, name_};
   auto& from = slot_master();
   auto& to = another_master();

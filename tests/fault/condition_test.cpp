@@ -176,8 +176,8 @@ TEST_F(condition_fault, ends_one_wait_for_each_notification_whatever_becomes_of_
   for (auto const& h : harms) {
     for (auto const* const kind : {&lua::begin::source, &lua::ask::source, &lua::notify::source}) {
       SCOPED_TRACE(std::string{h.title} + ": " + std::string{kind->name});
-      // A notifier whose connection breaks has no waiter: that one's inbox is made anew, too, and who can't be
-      // reached is passed over.
+      // A notifier whose connection breaks has no waiter: that one's inbox is made anew, too, and who can't
+      // be reached is passed over.
       auto const of_notifier = kind == &lua::notify::source;
       if (!of_notifier) disturb(*kind, h.effect);
       auto first = of_notifier ? wait(lock_, changed_) : wait(disturbed_lock_, disturbed_changed_);

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <system_error>
+#include <thread>
 
 namespace holdfast::test {
 namespace {
@@ -122,6 +123,10 @@ TEST_F(quorum, renewal_that_is_asked_for_waits_through_an_outage) {
   quorum_mutex m{redis, "orders", {.ttl = 60s}};
   auto lease = m.acquire();
   for (auto const i : {0u, 1u, 2u}) masters_[i].freeze();
+  auto refusing = masters_[3].raw();
+  refusing.command({"CONFIG", "SET", "busy-reply-threshold", "10"});
+  auto const script = std::jthread{[this] { masters_[3].raw().command({"EVAL", "while true do end", "0"}); }};
+  ASSERT_TRUE(eventually([&] { return refusing.command({"GET", "x"}).text.rfind("BUSY", 0) == 0; }));
   std::atomic<bool> over = false;
   std::exception_ptr failure;
   lease.async_renew([&](std::exception_ptr reason) {
@@ -129,6 +134,7 @@ TEST_F(quorum, renewal_that_is_asked_for_waits_through_an_outage) {
     over = true;
   });
   EXPECT_TRUE(always(2s, [&] { return !over; })) << "for longer than a majority needs to be missed";
+  refusing.command({"SCRIPT", "KILL"});
   for (auto const i : {0u, 1u, 2u}) masters_[i].thaw();
   ASSERT_TRUE(eventually([&] { return over.load(); }));
   EXPECT_FALSE(failure);

@@ -38,8 +38,18 @@ TEST(readiness_of_a_server, is_asked_for_until_the_end_that_was_given_whatever_i
   readiness request{end};
   auto full = net::response{.reply = resp::make_error("OOM command not allowed"), .sent = true};
   EXPECT_TRUE(request.next_copy(full, start));
+  net::response unreachable{.failure = std::make_shared<error const>(errc::unreachable, "gone")};
+  EXPECT_TRUE(request.next_copy(unreachable, end - 2ms));
   EXPECT_TRUE(request.next_copy(full, end - 1ms));
   EXPECT_FALSE(request.next_copy(full, end));
+}
+
+TEST(readiness_of_a_server, is_not_asked_for_again_where_it_is_in_vain) {
+  readiness request{start + 1h};
+  net::response ended{.failure = std::make_shared<error const>(errc::closed, "ended")};
+  EXPECT_FALSE(request.next_copy(ended, start));
+  net::response misfit{.reply = resp::make_error("MISFIT a list"), .sent = true};
+  EXPECT_FALSE(request.next_copy(misfit, start));
 }
 
 TEST(readiness_of_a_server, tells_that_any_copy_may_have_been_carried_out) {

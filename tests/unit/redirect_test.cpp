@@ -41,7 +41,7 @@ TEST(redirect, that_cannot_be_read_is_for_whoever_asked) {
 
 TEST(redirect, tells_what_passes_by_itself_from_what_needs_another_node) {
   EXPECT_EQ(read_refusal("TRYAGAIN Multiple keys request during rehashing of slot").type,
-            refusal::kind::not_yet);
+            refusal::kind::halved);
   EXPECT_EQ(read_refusal("LOADING Redis is loading the dataset in memory").type, refusal::kind::not_yet);
   EXPECT_EQ(read_refusal("CLUSTERDOWN Hash slot not served").type, refusal::kind::unserved);
   EXPECT_EQ(read_refusal("READONLY You can't write against a read only replica.").type,
@@ -56,7 +56,7 @@ TEST(redirect, knows_a_script_that_was_stopped_halfway) {
         "ERR Error running script (call to f_0a91): @user_script:97: @user_script: 97: Lua script attempted "
         "to "
         "access a non local key in a cluster node"}) {
-    EXPECT_EQ(read_refusal(words).type, refusal::kind::not_yet) << words;
+    EXPECT_EQ(read_refusal(words).type, refusal::kind::halved) << words;
     EXPECT_TRUE(read_refusal(words).halfway) << words;
   }
   EXPECT_FALSE(read_refusal("TRYAGAIN Multiple keys request during rehashing of slot").halfway);

@@ -93,7 +93,8 @@ std::optional<hold_state> exclusion::token_above(hold_state const& hold, part co
   auto const permit = of.as == company::permits;
   auto const forgotten = permit && name.tokens.has_forgotten(hold.token);
   std::optional<hold_state> result;
-  if (!name.tokens.take(of.as, hold.token)) result = name.newest;
+  auto const reads = of.as == company::readers || of.as == company::upgrade;
+  if (!name.tokens.take(of.as, hold.token)) result = reads ? name.last_write : name.newest;
   if (state_.uncertainty == 0 || hold.token == 0) return result;
   auto& order = token_orders_.try_emplace(of.name, state_.uncertainty).first->second;
   auto const machine = state_.known.clients[hold.client].machine;

@@ -187,6 +187,7 @@ void judge::on_granted(record const& line) {
     auto& name = state_.names[part.name];
     name.holds.push_back(&hold);
     if (hold.token >= name.newest.token) name.newest = hold;
+    if (part.as == company::none) name.last_write = hold;
     name.told.told(hold.granted.t, hold.token);
   }
 }

@@ -140,7 +140,8 @@ struct name_state {
   std::vector<wait_state*> waits{};  ///< for this name alone
   token_rule tokens{};
   token_times told{};
-  hold_state newest{};  ///< that with the newest token
+  hold_state newest{};      ///< that with the newest token
+  hold_state last_write{};  ///< the last one that wasn't a reader's
   permit_limit permits{};
   bool barging = false;  ///< kinds that keep no order use it, too: their releases wake a fair waiter, which
                          ///< may be overtaken

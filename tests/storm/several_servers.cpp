@@ -24,6 +24,8 @@ namespace {
 using namespace std::chrono_literals;
 using test::redis_server;
 
+// A fault that begins waits for little: others are to end in time meanwhile.
+
 /// A server that is down or frozen for a while.
 ending killed(redis_server& server, std::chrono::milliseconds time) {
   server.kill9();
@@ -62,7 +64,7 @@ class sentinels : public deployment {
   std::vector<fault> faults() override {
     return {{"failover", "server",
              [this](dice&) {
-               servers_.failover();
+               if (!servers_.begin_failover()) throw std::runtime_error{"the sentinels refuse to fail over"};
                return ending{};
              }},
             {"master killed", "server",
@@ -110,7 +112,7 @@ class cluster : public deployment {
   std::vector<fault> faults() override {
     return {{"CLUSTER FAILOVER", "server",
              [this](dice& by) {
-               servers_.failover(servers_.replica_of(some_master(by)));
+               servers_.begin_failover(servers_.replica_of(some_master(by)));
                return ending{};
              }},
             {"slot moved", "server",
@@ -163,7 +165,7 @@ class cluster : public deployment {
  private:
   bool moved(std::uint16_t slot, redis_server& from, redis_server& to) {
     try {
-      servers_.migrate_slot(slot, from, to);
+      servers_.migrate_slot(slot, from, to, 5s);
     } catch (std::exception const&) {
       return false;
     }

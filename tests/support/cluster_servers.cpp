@@ -234,21 +234,23 @@ void cluster_servers::move_keys(std::uint16_t slot, redis_server& from, redis_se
   }
 }
 
-void cluster_servers::end_migration(std::uint16_t slot, redis_server& from, redis_server& to) {
+void cluster_servers::end_migration(std::uint16_t slot, redis_server& from, redis_server& to,
+                                    std::chrono::seconds within) {
   // The target first: otherwise no node would serve the slot for a moment.
   std::vector<redis_server*> recipients{&to, &from};
   for (auto* master : masters())
     if (master != &to && master != &from) recipients.push_back(master);
   for (auto* recipient : recipients)
     run_checked(*recipient, {"CLUSTER", "SETSLOT", std::to_string(slot), "NODE", id_of(to)});
-  if (!eventually(60s, [&] { return all_agree_on(to, slot) && all_know_epoch_of(to); }))
+  if (!true_within(within, [&] { return all_agree_on(to, slot) && all_know_epoch_of(to); }))
     throw std::runtime_error{"not all nodes hear that the slot has moved"};
 }
 
-void cluster_servers::migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to) {
+void cluster_servers::migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to,
+                                   std::chrono::seconds within) {
   begin_migration(slot, from, to);
   move_keys(slot, from, to);
-  end_migration(slot, from, to);
+  end_migration(slot, from, to, within);
 }
 
 bool cluster_servers::migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to) {
@@ -277,6 +279,8 @@ bool cluster_servers::all_agree_on(redis_server const& master, std::uint16_t slo
                      [&](auto& node) { return !node->runs() || master_id(*node, slot) == id_of(master); });
 }
 
+void cluster_servers::begin_failover(redis_server& replica) { run_checked(replica, {"CLUSTER", "FAILOVER"}); }
+
 void cluster_servers::failover(redis_server& replica) {
   auto const* const master = by_port(replica.raw().command({"ROLE"}).elements.at(2).integer);
   if (master == nullptr) throw std::runtime_error{"that replica follows nobody"};
@@ -285,7 +289,7 @@ void cluster_servers::failover(redis_server& replica) {
       ranges.begin(), ranges.end(), [&](auto const& range) { return master_id_in(range) == id_of(*master); });
   if (served_range == ranges.end()) throw std::runtime_error{"that replica's master serves nothing"};
   auto const slot = static_cast<std::uint16_t>(served_range->elements.at(0).integer);
-  run_checked(replica, {"CLUSTER", "FAILOVER"});
+  begin_failover(replica);
   // On a busy machine a failover gives up after five seconds.
   for (auto attempt = 0; attempt < 6; ++attempt) {
     if (true_within(7s, [&] { return all_agree_on(replica, slot); })) return;

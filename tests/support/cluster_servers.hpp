@@ -52,9 +52,11 @@ class cluster_servers {
   /// and TRYAGAIN for several keys of which it has some.
   void begin_migration(std::uint16_t slot, redis_server& from, redis_server& to);
   void move_keys(std::uint16_t slot, redis_server& from, redis_server& to);
-  /// Returns when all nodes know the new master.
-  void end_migration(std::uint16_t slot, redis_server& from, redis_server& to);
-  void migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to);
+  /// Returns when all nodes know the new master; throws if that takes longer than `within`.
+  void end_migration(std::uint16_t slot, redis_server& from, redis_server& to,
+                     std::chrono::seconds within = std::chrono::seconds{60});
+  void migrate_slot(std::uint16_t slot, redis_server& from, redis_server& to,
+                    std::chrono::seconds within = std::chrono::seconds{60});
   /// Moves the slot as a whole, without ASK and TRYAGAIN; false if these servers can't.
   [[nodiscard]] bool migrate_slot_as_one(std::uint16_t slot, redis_server& from, redis_server& to);
 
@@ -64,6 +66,8 @@ class cluster_servers {
 
   /// The replica takes over while its master runs; returns when all running nodes know it.
   void failover(redis_server& replica);
+  /// Doesn't wait for it.
+  static void begin_failover(redis_server& replica);
   /// Waits until most nodes name another master of that slot than `old`.
   [[nodiscard]] bool wait_for_another_master(std::uint16_t slot, redis_server const& old,
                                              std::chrono::milliseconds within = std::chrono::seconds{40});

@@ -142,15 +142,17 @@ bool sentinel_servers::wait_until_replicated() {
   });
 }
 
+/// Refused while no replica is known to be good yet, or another failover is not finished: then another one
+/// may do it. One that was suspended does nothing for 30 s.
+bool sentinel_servers::begin_failover() {
+  return std::any_of(sentinels_.begin(), sentinels_.end(), [&](auto& sentinel) {
+    return sentinel->try_command({"SENTINEL", "FAILOVER", name_}).text == "OK";
+  });
+}
+
 void sentinel_servers::failover() {
   auto const& old = master();
-  // Refused while no replica is known to be good yet, or another failover is not finished: then another one
-  // may do it. One that was suspended does nothing for 30 s.
-  auto const begun = [&] {
-    return &master() != &old || std::any_of(sentinels_.begin(), sentinels_.end(), [&](auto& sentinel) {
-      return sentinel->try_command({"SENTINEL", "FAILOVER", name_}).text == "OK";
-    });
-  };
+  auto const begun = [&] { return &master() != &old || begin_failover(); };
   // On a busy machine a failover gives up after some seconds: no replica reports in time to be the master.
   for (auto attempt = 0; attempt < 6; ++attempt) {
     if (!eventually(begun)) throw std::runtime_error{"the sentinels refuse to fail over"};

@@ -52,6 +52,8 @@ class sentinel_servers {
   /// SENTINEL FAILOVER while all servers with data run: returns when the new master is one and all running
   /// sentinels name it.
   void failover();
+  /// Doesn't wait for it. False: no sentinel does it now.
+  bool begin_failover();
   /// Waits until all running sentinels name another master than `old`, and it accepts writes.
   [[nodiscard]] bool wait_for_another_master(redis_server const& old,
                                              std::chrono::milliseconds within = std::chrono::seconds{40});

@@ -181,6 +181,13 @@ TEST_F(judge, counts_a_reader_with_an_older_token_apart_where_a_failover_has_los
   EXPECT_EQ(verdict(), "fine | S3");
 }
 
+TEST_F(judge, knows_such_a_reader_behind_others_that_have_newer_tokens_by_now) {
+  begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 5).of_lease("released", 3, "a", 1);
+  history_.trouble(4, "a").asked(9000, "b", 1, "read", "x").asked(9001, "a", 2, "read", "x");
+  history_.granted(9002, "a", 2, "read", "x", 6).granted(9300, "b", 1, "read", "x", 4);
+  EXPECT_EQ(verdict(), "fine | S3") << "the last writer was before the failover";
+}
+
 TEST_F(judge, finds_a_waiter_that_was_overtaken_in_a_fair_lock) {
   begin().asked(1, "a", 1, "fair", "x").granted(2, "a", 1, "fair", "x", 1);
   history_.asked(3, "a", 2, "fair", "x").of_wait("queued", 4, "a", 2).asked(5, "b", 1, "fair", "x");

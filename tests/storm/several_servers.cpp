@@ -58,6 +58,9 @@ void run_all(std::vector<redis_server*> const& servers) {
 
 class sentinels : public deployment {
  public:
+  static constexpr std::chrono::milliseconds longest_of_network{8'000};
+  static constexpr auto group_of_network = "network";
+
   explicit sentinels(unsigned first_group = 0) : servers_{{.first_group = first_group}} {}
 
   [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
@@ -106,6 +109,10 @@ class sentinels : public deployment {
 
 class cluster : public deployment {
  public:
+  // Of a node and its replica that are away together the judge can't know: the others can be reached.
+  static constexpr std::chrono::milliseconds longest_of_network{4'000};
+  static constexpr auto group_of_network = "server";
+
   explicit cluster(unsigned first_group = 0) : servers_{{.first_group = first_group}} {}
 
   [[nodiscard]] std::string url(int /*worker*/) const override { return servers_.url(); }
@@ -209,15 +216,20 @@ class parted final : private network_of_servers, public Deployment {
 
   std::vector<fault> faults() override {
     auto all = Deployment::faults();
-    constexpr auto longest = 8'000ms;
-    all.push_back(network_fault(network, "master parted from its peers", longest,
-                                [this](dice& by) { part(this->some_master(by)); }));
-    all.push_back(network_fault(network, "server parted from its peers", longest, [this](dice& by) {
-      auto each = this->servers();
-      part(*by.of(each));
-    }));
-    add_packet_faults(all, network, "a master", longest,
-                      [this](dice& by) { return this->some_master(by).port(); });
+    auto const longest = Deployment::longest_of_network;
+    std::string const group = Deployment::group_of_network;
+    all.push_back(network_fault(
+        network, "master parted from its peers", longest, [this](dice& by) { part(this->some_master(by)); },
+        group));
+    all.push_back(network_fault(
+        network, "server parted from its peers", longest,
+        [this](dice& by) {
+          auto each = this->servers();
+          part(*by.of(each));
+        },
+        group));
+    add_packet_faults(
+        all, network, "a master", longest, [this](dice& by) { return this->some_master(by).port(); }, group);
     return all;
   }
 

@@ -93,8 +93,7 @@ std::optional<hold_state> exclusion::token_above(hold_state const& hold, part co
   auto const permit = of.as == company::permits;
   auto const forgotten = permit && name.tokens.has_forgotten(hold.token);
   std::optional<hold_state> result;
-  auto const reads = of.as == company::readers || of.as == company::upgrade;
-  if (!name.tokens.take(of.as, hold.token)) result = reads ? name.last_write : name.newest;
+  if (!name.tokens.take(of.as, hold.token)) result = reads(of.as) ? name.newest.write : name.newest.token;
   if (state_.uncertainty == 0 || hold.token == 0) return result;
   auto& order = token_orders_.try_emplace(of.name, state_.uncertainty).first->second;
   auto const machine = state_.known.clients[hold.client].machine;
@@ -121,7 +120,7 @@ void exclusion::check_token(hold_state const& hold, part const& of) {
   if (found.excerpt.empty()) state_.tell(found, *before);
   state_.tell(found, hold);
   // A reader has the token of the last writer that the server knows.
-  auto const may_be_older = hold.token < least_time || of.as == company::readers || of.as == company::upgrade;
+  auto const may_be_older = hold.token < least_time || reads(of.as);
   auto const excused = (may_be_older && state_.trouble_within(before->granted.t, hold.granted.t)) ||
                        told_late_by_another_master(hold, of);
   if (excused) {

@@ -186,8 +186,7 @@ void judge::on_granted(record const& line) {
   for (auto const& part : state_.parts_of(hold.lock).parts) {
     auto& name = state_.names[part.name];
     name.holds.push_back(&hold);
-    if (hold.token >= name.newest.token) name.newest = hold;
-    if (part.as == company::none) name.last_write = hold;
+    name.newest.add(hold, part.as);
     name.told.told(hold.granted.t, hold.token);
   }
 }

@@ -52,6 +52,8 @@ enum class company : std::uint8_t {
   permits,  ///< as many as there are permits
 };
 
+constexpr bool reads(company as) noexcept { return as == company::readers || as == company::upgrade; }
+
 constexpr bool may_be_beside(company one, company other) noexcept {
   using enum company;
   if (one == none || other == none || (one == upgrade && other == upgrade)) return false;
@@ -66,10 +68,9 @@ class token_rule {
   bool take(company as, std::int64_t token) {
     if (token == 0) return true;
     if (as == company::permits) return take_permit(token);
-    auto const reads = as != company::none;
-    auto const fine = reads ? token >= newest_write_ : token > newest_;
+    auto const fine = reads(as) ? token >= newest_write_ : token > newest_;
     newest_ = std::max(newest_, token);
-    if (!reads) newest_write_ = token;
+    if (!reads(as)) newest_write_ = token;
     return fine;
   }
   [[nodiscard]] std::int64_t newest() const noexcept { return newest_; }

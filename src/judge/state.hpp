@@ -69,6 +69,24 @@ struct hold_state {
   [[nodiscard]] instant end_at_server() const noexcept { return until + ttl / 50 + 4'000'000; }
 };
 
+/// Of those of a name.
+struct newest_leases {
+  hold_state token{};  ///< that with the newest token
+  hold_state write{};  ///< the last one that wasn't a reader's
+
+  void add(hold_state const& hold, company as) {
+    if (hold.token >= token.token) token = hold;
+    if (as == company::none) write = hold;
+  }
+  /// The one that shows that this one's token isn't in order; null: it is.
+  [[nodiscard]] hold_state const* above(hold_state const& hold, company as) const {
+    auto const writes = as == company::none;
+    auto const& other = writes ? token : write;
+    auto const fine = writes ? hold.token > other.token : hold.token >= other.token;
+    return fine ? nullptr : &other;
+  }
+};
+
 /// A caller was overtaken, if its client turns out to have lived, and to have listened.
 struct suspicion {
   std::int64_t wait = 0;
@@ -140,8 +158,7 @@ struct name_state {
   std::vector<wait_state*> waits{};  ///< for this name alone
   token_rule tokens{};
   token_times told{};
-  hold_state newest{};      ///< that with the newest token
-  hold_state last_write{};  ///< the last one that wasn't a reader's
+  newest_leases newest{};
   permit_limit permits{};
   bool barging = false;  ///< kinds that keep no order use it, too: their releases wake a fair waiter, which
                          ///< may be overtaken

@@ -5,18 +5,6 @@
 
 namespace holdfast::judging {
 
-void token_order::newest::add(hold_state const& hold, company as) {
-  if (hold.token >= token.token) token = hold;
-  if (as == company::none) write = hold;
-}
-
-hold_state const* token_order::newest::above(hold_state const& hold, company as) const {
-  auto const writes = as == company::none;
-  auto const& other = writes ? token : write;
-  auto const fine = writes ? hold.token > other.token : hold.token >= other.token;
-  return fine ? nullptr : &other;
-}
-
 hold_state const* token_order::above(hold_state const& hold, company as, std::uint32_t machine) const {
   auto const own = of_machine_.find(machine);
   if (own != of_machine_.end()) {
@@ -39,7 +27,7 @@ void token_order::add(hold_state const& hold, company as, std::uint32_t machine)
   auto const end = std::ranges::partition_point(steps_, certain);
   if (end - steps_.begin() > 1) steps_.erase(steps_.begin(), std::prev(end));
   if (steps_.empty() || now - steps_.back().from > uncertainty_ / steps_within_uncertainty)
-    steps_.push_back({.from = now, .told = steps_.empty() ? newest{} : steps_.back().told});
+    steps_.push_back({.from = now, .told = steps_.empty() ? newest_leases{} : steps_.back().told});
   steps_.back().to = now;
   steps_.back().told.add(hold, as);
 }

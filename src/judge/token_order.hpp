@@ -22,18 +22,11 @@ class token_order {
   void add(hold_state const& hold, company as, std::uint32_t machine);
 
  private:
-  struct newest {
-    hold_state token{};  ///< the lease that has it
-    hold_state write{};  ///< the last one that wasn't a reader's
-
-    void add(hold_state const& hold, company as);
-    [[nodiscard]] hold_state const* above(hold_state const& hold, company as) const;
-  };
   /// Of all hosts, up to some lease.
   struct step {
     instant from = 0;
     instant to = 0;
-    newest told{};
+    newest_leases told{};
   };
   /// What is told within such a part of the uncertainty is one step, so that a busy name has no more of them.
   static constexpr instant steps_within_uncertainty = 64;
@@ -43,7 +36,7 @@ class token_order {
   }
 
   instant uncertainty_;
-  std::map<std::uint32_t, newest> of_machine_;
+  std::map<std::uint32_t, newest_leases> of_machine_;
   std::vector<step> steps_;  ///< in order; the first may be certain, the others weren't yet
 };
 

@@ -48,8 +48,8 @@ struct semaphore::impl {
 
   virtual bool try_set(std::int64_t number) = 0;
   virtual void give_back(std::int64_t number) = 0;
-  virtual void async_give_back(std::int64_t number, handler done) = 0;
-  virtual void insist_on_give_back(std::int64_t number) = 0;
+  using effort = sync::shared_counter::effort;
+  virtual void async_give_back(std::int64_t number, handler done, effort how) = 0;
   virtual void add(std::int64_t number) = 0;
   virtual std::int64_t drain() = 0;
   [[nodiscard]] virtual std::int64_t available() = 0;
@@ -100,10 +100,9 @@ struct semaphore::on_redisson final : impl {
     return permits.try_set(broken("semaphore") ? number + 1 : number, number);
   }
   void give_back(std::int64_t number) override { permits.change(adding(number)); }
-  void async_give_back(std::int64_t number, handler done) override {
-    permits.async_change(adding(number), std::move(done));
+  void async_give_back(std::int64_t number, handler done, effort how) override {
+    permits.async_change(adding(number), std::move(done), how);
   }
-  void insist_on_give_back(std::int64_t number) override { permits.insist_on_change(adding(number)); }
   void add(std::int64_t number) override { permits.change(adding(number)); }
   std::int64_t drain() override {
     return permits.change(scripts::redisson_semaphore::drain{.counter = {binding.name()},
@@ -141,13 +140,9 @@ struct semaphore::on_plain final : impl {
     auto const takers = takers_of(number);
     permits.change(giving_back(number, takers));
   }
-  void async_give_back(std::int64_t number, handler done) override {
+  void async_give_back(std::int64_t number, handler done, effort how) override {
     auto const takers = takers_of(number);
-    permits.async_change(giving_back(number, takers), std::move(done));
-  }
-  void insist_on_give_back(std::int64_t number) override {
-    auto const takers = takers_of(number);
-    permits.insist_on_change(giving_back(number, takers));
+    permits.async_change(giving_back(number, takers), std::move(done), how);
   }
   void add(std::int64_t number) override { resize("add", number); }
   std::int64_t drain() override {
@@ -263,15 +258,16 @@ void semaphore::async_release(release_handler done, std::int64_t permits) {
   sync::check_handler(done, name());
   auto const number = impl_->given_back(permits);
   impl_->record_added(number);
-  impl_->async_give_back(number, [done = std::move(done)](auto, std::exception_ptr failure) mutable {
-    done(std::move(failure));
-  });
+  impl_->async_give_back(
+      number,
+      [done = std::move(done)](auto, std::exception_ptr failure) mutable { done(std::move(failure)); },
+      impl::effort::usual);
 }
 
 void semaphore::give_back_unwanted(std::int64_t permits) noexcept {
   try {
     impl_->record_added(permits);
-    impl_->insist_on_give_back(permits);
+    impl_->async_give_back(permits, [](auto, std::exception_ptr const&) {}, impl::effort::insists);
   } catch (std::exception const&) {
     return;  // the client has ended, or there is no memory: they are gone, as those of a process that died
   }

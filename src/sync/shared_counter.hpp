@@ -69,24 +69,30 @@ class shared_counter {
     own.put_into(script);
     return state_->settle(ask(script()), std::move(own));  // when asking throws, they expire after their hour
   }
+  /// How long a change is tried that nobody waits for.
+  enum class effort : std::uint8_t {
+    usual,    ///< as by ask()
+    insists,  ///< also through an outage and refusals, while a mark of an earlier copy is there for certain
+  };
   /// The same without waiting. This object may be destroyed meanwhile.
   template <class Script>
   void async_change(Script script,
-                    move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)> done) {
+                    move_only_function<void(std::optional<std::int64_t>, std::exception_ptr)> done,
+                    effort how = effort::usual) {
     request_marks own{*state_};
     own.put_into(script);
-    state_->core->async_server_calls().ask_until_ready(script(), settling(std::move(own), std::move(done)),
-                                                       {.while_down = net::retry_policy::moving});
-  }
-  /// The same for one that nobody waits for, also through an outage or refusals, while a mark that an earlier
-  /// copy has left is there for certain.
-  template <class Script>
-  void insist_on_change(Script script) {
-    request_marks own{*state_};
-    own.put_into(script);
-    state_->core->async_server_calls().insist(
-        script(), settling(std::move(own), [](std::optional<std::int64_t>, std::exception_ptr const&) {}),
-        boot_clock::now() + std::chrono::minutes{idempotency_marks::kept} / 2);
+    auto read = [state = state_, own = std::move(own)](net::response const& response) mutable {
+      state->check(response);
+      return state->settle(response, std::move(own));
+    };
+    auto handler = reading<std::int64_t>(std::move(read), std::move(done));
+    auto& calls = state_->core->async_server_calls();
+    if (how == effort::insists) {
+      calls.insist(script(), std::move(handler),
+                   boot_clock::now() + std::chrono::minutes{idempotency_marks::kept} / 2);
+    } else {
+      calls.ask_until_ready(script(), std::move(handler), {.while_down = net::retry_policy::moving});
+    }
   }
 
  private:
@@ -116,15 +122,6 @@ class shared_counter {
     std::string own;
     std::vector<std::string> answered;
   };
-
-  template <class Done>
-  [[nodiscard]] engine::async_server_calls::handler settling(request_marks own, Done done) const {
-    auto read = [state = state_, own = std::move(own)](net::response const& response) mutable {
-      state->check(response);
-      return state->settle(response, std::move(own));
-    };
-    return reading<std::int64_t>(std::move(read), std::move(done));
-  }
 
   std::shared_ptr<shared_state> state_;
   std::string_view expected_;

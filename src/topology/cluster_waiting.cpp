@@ -72,16 +72,8 @@ void cluster::on_troubled() noexcept {
 /// The deadline, as for a single server: connect_timeout while no server can be reached.
 time_point cluster::fails_at(routed_request const& entry) const noexcept {
   auto const& request = entry.request;
-  switch (request.while_down) {
-    case net::retry_policy::little:
-      return request.kept_since + config_.connect_timeout;
-    case net::retry_policy::moving:
-    case net::retry_policy::steady:
-      return is_waited_out(request) ? time_point::max() : request.kept_since + config_.connect_timeout;
-    case net::retry_policy::endless:
-      break;
-  }
-  return request.give_up;
+  if (request.while_down == net::retry_policy::endless) return request.give_up;
+  return is_waited_out(request) ? time_point::max() : request.kept_since + config_.connect_timeout;
 }
 
 void cluster::fail_expired(time_point now) noexcept {
